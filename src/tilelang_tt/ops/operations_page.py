@@ -29,7 +29,8 @@ first row of a tile whose rows are all equal, a value per column.
 
 **Casts**: inside an expression, to bfloat16 and float8 rounds to nearest even. A float that is stored as bfloat16, with
 a cast or without, is rounded by the packer: halves away from zero. float16 is kept in 32 bits, as in its
-blocks. A float becomes an integer by cutting its fraction off, and must be in the type's range; truth values are 1 and 0.
+blocks. A float becomes an integer by cutting its fraction off, and must be in the type's range; truth values are 1
+and 0.
 
 **Integers** of 8, 16 and 32 bits, with and without a sign, keep all of their bits in every operation, in reductions of
 any length and in products of bytes; what does not fit a type wraps. `//` and `%` round down, as in Python,
