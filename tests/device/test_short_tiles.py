@@ -302,3 +302,42 @@ def test_a_kernel_knows_the_shape_of_its_tiles() -> None:
     cbs = [CBDescriptor(n, ONE_CORE, [CBFormatDescriptor(i, d, n, tile=tile)]) for i, d, n, tile in shapes]
     with open_device() as device:
         device.run(ProgramDescriptor([kernel(text, READER)], cbs=cbs))
+
+
+TILIZE = """
+    cb_wait_front(0, 2);
+    cb_wait_front(1, 2);
+    cb_reserve_back(16, 2);
+    tilize_init(0, 2, 16);
+    tilize_block(0, 2, 16);
+    tilize_uninit(0, 16);
+    cb_push_back(16, 2);
+    cb_pop_front(0, 2);
+    cb_pop_front(1, 2);
+"""
+UNTILIZE = TILIZE.replace("tilize_init(0, 2, 16)", "untilize_init(0)").replace("tilize_block", "untilize_block")
+UNTILIZE = UNTILIZE.replace("tilize_uninit(0, 16)", "untilize_uninit(0)").replace("ununtil", "until")
+PACK_UNTILIZE = TILIZE.replace("tilize_init(0, 2, 16);", "pack_untilize_init<2>(0, 16);")
+PACK_UNTILIZE = PACK_UNTILIZE.replace("tilize_block(0, 2, 16);", "pack_untilize_block<2>(0, 1, 16);")
+PACK_UNTILIZE = PACK_UNTILIZE.replace("tilize_uninit(0, 16);", "pack_untilize_uninit(16);")
+PLAIN = '#include "api/compute/tilize.h"\n#include "api/compute/untilize.h"\n#include "api/compute/pack_untilize.h"'
+
+
+@pytest.mark.parametrize("rows", [8, 16, 32])
+@pytest.mark.parametrize("arch", ARCHS)
+def test_rows_to_tiles(arch: str, rows: int) -> None:
+    """A block of rows x 64 elements lies over two pages; `run` puts faces in order, which is undone here."""
+    block = random(rows, 64)
+    as_pages = from_faces(block.reshape(2, -1), rows)
+    with open_device(arch) as device:
+        got = run(device, (as_pages, as_pages), "", rows=rows, results=2, setup=PLAIN, section=TILIZE)
+    assert torch.equal(torch.cat(list(got), 1), block)
+
+
+@pytest.mark.parametrize("section", [UNTILIZE, PACK_UNTILIZE])
+@pytest.mark.parametrize("rows", [8, 16, 32])
+def test_tiles_to_rows(rows: int, section: str) -> None:
+    tiles = random(2, rows, 32)
+    with open_device() as device:
+        got = run(device, (tiles, tiles), "", rows=rows, results=2, setup=PLAIN, section=section)
+    assert torch.equal(in_faces(got).reshape(rows, 64), torch.cat(list(tiles), 1))

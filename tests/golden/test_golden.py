@@ -106,6 +106,11 @@ def chunk_states(k: torch.Tensor) -> torch.Tensor:
     return (chunks.cumsum(0) - chunks).reshape(k.shape)
 
 
+def triangle_in_step(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    place = torch.arange(256) // 32
+    return (a * (place[None, :] <= place[:, None])) @ b
+
+
 def first_drop(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     scores = a @ b
     rows = scores.reshape(*scores.shape[:1], -1, 64)
@@ -122,6 +127,7 @@ MEANINGS: dict[str, Callable[..., torch.Tensor]] = {
     "gemm_last_round": lambda a, b, bias: (a @ b + bias).clamp(min=0),
     "gemm_relu_in_dst": lambda a, b: (a @ b.T).clamp(min=0),
     "gemm_transposed": lambda a, b: a.T @ b.T,
+    "triangle_in_step": triangle_in_step,
     "sum_of_parts": lambda p: p.sum(0),
     "split_k": lambda a, b: a @ b,
     "first_drop": first_drop,

@@ -8,6 +8,7 @@ import tilelang.language as T
 import torch
 
 from tilelang_tt.ir.layout import Role
+from tilelang_tt.layout_hints import parse_hints
 from tilelang_tt.options import Options
 from tilelang_tt.pipeline import run_passes
 
@@ -37,6 +38,16 @@ def test_the_smaller_stream_is_the_writers(high: int, wide: int, by_writer: str)
     program, _ = run_passes(product(high, wide), Options(multicast=True, blocks=False), lambda *_: None)
     streams = program.launches[0].streams
     assert {b.name for b, stream in streams.items() if stream.producer is Role.WRITER} == {by_writer}
+
+
+@pytest.mark.parametrize("rows", ["A", "B", "AB"])
+def test_rows_are_the_readers(rows: str) -> None:
+    """On Blackhole, where the writer reads, too; its kernel has no room for rows."""
+    layout = parse_hints({name: {"pages": "row"} for name in rows})
+    options = Options(arch="blackhole", blocks=False, layout=layout)
+    program, _ = run_passes(product(64, 64), options, lambda *_: None)
+    streams = program.launches[0].streams
+    assert {b.name for b, stream in streams.items() if stream.producer is Role.WRITER} <= {"a", "b"} - set(rows.lower())
 
 
 def two_tensors(length: int = 8192) -> Any:

@@ -27,9 +27,10 @@ engine's, which takes both tiles straight from L1. It is used for blocks of 16-b
 does not show the difference (`explain` says where). An infinity is the next number after the largest to it. `r` is the
 first row of a tile whose rows are all equal, a value per column.
 
-**Casts**: inside an expression, to bfloat16 and float8 rounds to nearest even. A float that is stored as bfloat16, with a
-cast or without, is rounded by the packer: halves away from zero. float16 is kept in 32 bits, as in its blocks; a float
-becomes an integer by cutting its fraction off, and must be in the type's range; truth values are 1 and 0.
+**Casts**: inside an expression, to bfloat16 and float8 rounds to nearest even. A float that is stored as bfloat16, with
+a cast or without, is rounded by the packer: halves away from zero. float16 is kept in 32 bits, as in its
+blocks. A float becomes an integer by cutting its fraction off, and must be in the type's range; truth values are 1
+and 0.
 
 **Integers** of 8, 16 and 32 bits, with and without a sign, keep all of their bits in every operation, in reductions of
 any length and in products of bytes; what does not fit a type wraps. `//` and `%` round down, as in Python,

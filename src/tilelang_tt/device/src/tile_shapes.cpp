@@ -57,12 +57,11 @@ const uint8_t* widened(const CbConfig& config, const uint8_t* page, uint8_t* roo
 
 }  // namespace
 
-bool is_whole(uint32_t cb) { return cb_config(cb).tile_rows == 2 * kFace && cb_config(cb).tile_cols == 2 * kFace; }
-
 void require_whole_tile(uint32_t cb, const char* what) {
-    if (is_whole(cb)) return;
-    undefined("%s of CB %u '%s', whose tiles are %u x %u: the SDK has it for tiles of 32 x 32", what, cb, cb_config(cb).name,
-              cb_config(cb).tile_rows, cb_config(cb).tile_cols);
+    const CbConfig& config = cb_config(cb);
+    if (config.tile_rows == 2 * kFace && config.tile_cols == 2 * kFace) return;
+    undefined("%s of CB %u '%s', whose tiles are %u x %u: the SDK has it for tiles of 32 x 32", what, cb, config.name,
+              config.tile_rows, config.tile_cols);
 }
 
 uint32_t tile_rows(uint32_t cb) {
@@ -109,7 +108,7 @@ void limit_rows(uint32_t dst, uint32_t rows) {
 void require_rows(uint32_t dst, uint32_t cb) {
     const uint32_t known = core->engine.section.rows[dst], wanted = tile_rows(cb);
     if (known >= wanted) return;
-    complain("dst-uninitialised", "pack_tile to CB %u '%s' takes %u rows of DST tile %u, of which the first %u were computed",
+    complain("dst-uninitialised", "packing to CB %u '%s' takes %u rows of DST tile %u, of which the first %u were computed",
              cb, cb_config(cb).name, wanted, dst, known);
 }
 

@@ -5,7 +5,6 @@
 
 namespace vd {
 
-bool is_whole(uint32_t cb);
 void require_whole_tile(uint32_t cb, const char* what);  // the SDK has the operation for tiles of 32 x 32
 uint32_t tile_rows(uint32_t cb);                         // of an operand of compute
 

@@ -1,6 +1,7 @@
 // Row-major pages to tiles and back: tilize_block, untilize_block, pack_untilize_block, pack_untilize_dest.
 //
-// A row-major block of n tiles is 32 rows of 32 * n elements, one after the other, over n pages of a circular buffer.
+// A row-major block of n tiles is 32 rows of 32 * n elements, one after the other, over n pages of a circular buffer. Where
+// tiles have fewer rows, so has the block.
 #include <cstring>
 
 #include "kept.h"
@@ -11,8 +12,12 @@ using namespace vd;
 
 namespace {
 
-void refuse_short_tiles(uint32_t cb) {
-    if (!is_whole(cb)) vd_unimplemented("rows to tiles, or tiles to rows, for tiles that are not 32 x 32", fiber->line);
+uint32_t rows_of_both(uint32_t in, uint32_t out, const char* what) {
+    if (tile_rows(in) != tile_rows(out)) {
+        undefined("%s from CB %u '%s', whose tiles have %u rows, to CB %u '%s', whose tiles have %u", what, in,
+                  cb_config(in).name, tile_rows(in), out, cb_config(out).name, tile_rows(out));
+    }
+    return tile_rows(in);
 }
 
 // Bytes of an element in a row-major buffer. In `exact` numerics such a buffer keeps its format, so it must be known as
@@ -37,10 +42,11 @@ uint32_t element_bytes(uint32_t cb, const char* what) {
     }
 }
 
-// Bytes of one tile in row-major order <-> in face order.
-void gather_faces(const uint8_t* row_major, std::size_t stride, uint32_t element, uint8_t* faces) {
+// Bytes of one tile in row-major order to the order of faces of a whole tile, whose other rows are zero.
+void gather_faces(const uint8_t* row_major, std::size_t stride, uint32_t element, uint32_t rows, uint8_t* faces) {
     const std::size_t face_row = kFace * element;
-    for (uint32_t row = 0; row < 32; ++row) {
+    if (rows < 2 * kFace) std::memset(faces, 0, kTileElements * element);
+    for (uint32_t row = 0; row < rows; ++row) {
         for (uint32_t half = 0; half < 2; ++half) {
             const uint32_t face = (row / kFace) * 2 + half;
             std::memcpy(faces + (face * kFace + row % kFace) * face_row, row_major + row * stride + half * face_row,
@@ -48,12 +54,14 @@ void gather_faces(const uint8_t* row_major, std::size_t stride, uint32_t element
         }
     }
 }
-void scatter_faces(const uint8_t* faces, uint32_t element, uint8_t* row_major, std::size_t stride) {
+// And back, from a page of the tile itself.
+void scatter_faces(const uint8_t* faces, uint32_t element, uint32_t rows, uint8_t* row_major, std::size_t stride) {
     const std::size_t face_row = kFace * element;
-    for (uint32_t row = 0; row < 32; ++row) {
+    const uint32_t height = rows < kFace ? rows : kFace;
+    for (uint32_t row = 0; row < rows; ++row) {
         for (uint32_t half = 0; half < 2; ++half) {
             const uint32_t face = (row / kFace) * 2 + half;
-            std::memcpy(row_major + row * stride + half * face_row, faces + (face * kFace + row % kFace) * face_row,
+            std::memcpy(row_major + row * stride + half * face_row, faces + (face * height + row % kFace) * face_row,
                         face_row);
         }
     }
@@ -85,7 +93,8 @@ void store_rows(const Tile& tile, uint32_t cb, uint32_t first, uint32_t full, ui
         mark_packed(core->cbs[cb].pages[page]);
     }
     uint8_t* base = packable_tile(cb, first, page);
-    scatter_faces(faces, element, base + std::size_t{column} * 32 * element, std::size_t{full} * 32 * element);
+    uint8_t* const to = base + std::size_t{column} * 32 * element;
+    scatter_faces(faces, element, tile_rows(cb), to, std::size_t{full} * 32 * element);
 }
 
 void require_pack_untilize(uint32_t block, uint32_t full, uint32_t cb, const char* what) {
@@ -114,7 +123,7 @@ void vd_tilize_init(uint32_t in, uint32_t tiles, uint32_t out, uint32_t line) {
     note::configure("tilize");
     begin_family(Family::Tilize, "tilize_init");
     cb_config(in);
-    refuse_short_tiles(out);
+    cb_config(out);
     core->engine.ct = tiles;
     core->engine.init_cb = in;
 }
@@ -134,12 +143,12 @@ void vd_tilize_block(uint32_t in, uint32_t tiles, uint32_t out, uint32_t first_i
     require_wide_dst(cb_config(in).declared, what);
     check_packer(out, what);
     if (engine.untilize.on) breach("uninit", "%s while the packer untilizes: pack_untilize_uninit is missing", what);
-    const uint32_t element = element_bytes(in, what);
+    const uint32_t element = element_bytes(in, what), height = rows_of_both(in, out, what);
     const uint8_t* rows = readable_tile(in, 0);
     readable_tile(in, tiles - 1);
     for (uint32_t t = 0; t < tiles; ++t) {
         uint8_t faces[kTileElements * 4];
-        gather_faces(rows + std::size_t{t} * 32 * element, std::size_t{tiles} * 32 * element, element, faces);
+        gather_faces(rows + std::size_t{t} * 32 * element, std::size_t{tiles} * 32 * element, element, height, faces);
         load_page(in, faces, engine.section.dst[0]);
         uint32_t page = 0;
         uint8_t* to = packable_tile(out, first_out + t, page);
@@ -161,7 +170,7 @@ void vd_untilize_init(uint32_t in, uint32_t line) {
     KEEP_OR_BEGIN(kSource, [=] { vd_untilize_init(in, line); });
     note::configure("untilize");
     begin_family(Family::Untilize, "untilize_init");
-    refuse_short_tiles(in);
+    cb_config(in);
     core->engine.init_cb = in;
 }
 
@@ -177,6 +186,7 @@ void vd_untilize_block(uint32_t in, uint32_t tiles, uint32_t out, uint32_t line)
     require_srca(in, what);
     check_packer(out, what);
     if (engine.untilize.on) breach("uninit", "%s while the packer untilizes: pack_untilize_uninit is missing", what);
+    rows_of_both(in, out, what);
     const uint32_t first = core->cbs[out].pack_cursor;
     for (uint32_t t = 0; t < tiles; ++t) {
         load_tile(in, t, engine.section.dst[0]);
@@ -197,7 +207,7 @@ void vd_pack_untilize_init(uint32_t block, uint32_t full, uint32_t out, uint32_t
     KEEP_OR_BEGIN(kPack, [=] { vd_pack_untilize_init(block, full, out, line); });
     note::work(note::Processor::Pack, "init", "untilize");
     require_started("pack_untilize_init");
-    refuse_short_tiles(out);
+    cb_config(out);
     core->engine.pack_cb = out;
     core->engine.untilize = {true, block, full, line, out};
 }
@@ -216,6 +226,7 @@ void vd_pack_untilize_block(uint32_t in, uint32_t rows, uint32_t block, uint32_t
     if (rows != 1) vd_unimplemented("pack_untilize_block of more than one tile row", line);
     require_srca(in, what);
     require_wide_dst(cb_config(in).declared, what);
+    rows_of_both(in, out, what);
     dst_tile(block - 1);
     for (uint32_t t = 0; t < block; ++t) {
         load_tile(in, t, engine.section.dst[0]);
@@ -234,6 +245,7 @@ void vd_pack_untilize_dest(uint32_t block, uint32_t full, uint32_t out, uint32_t
     for (uint32_t row = 0; row < rows; ++row) {
         for (uint32_t t = 0; t < block; ++t) {
             const Tile& tile = written_dst_tile(first_dst + row * block + t, what);
+            require_rows(first_dst + row * block + t, out);
             store_rows(tile, out, row * full, full, block_index * block + t);
         }
     }

@@ -24,6 +24,7 @@ PRODUCT_CYCLES = {"LoFi": 16, "HiFi2": 32, "HiFi3": 48, "HiFi4": 64}
 SECTION_CYCLES = 30  # cycles around a group of tiles in DST that nothing hides
 _HANDSHAKE = 400  # cycles of signals and flushes around a block that is sent on
 _OF_BANKS = 0.45  # share of the bandwidth of all banks that cores get together
+_OF_BANKS_IN_ROUNDS = {"wormhole_b0": 0.25, "blackhole": _OF_BANKS}  # Wormhole: read off causal attention by the clock
 _OF_A_CORE = 0.32  # share of its NoC's bandwidth that a core gets which reads at the same time as others
 _MOST = 64  # tiles of a block along an index
 DEPTH = 2  # blocks of a stream whose depth the user does not choose
@@ -118,8 +119,8 @@ class BlockCosts:
 
     @property
     def of_banks(self) -> float:
-        """Bytes in a cycle that all cores together read from DRAM."""
-        return self.table["dram.rate"] * self.chip.dram_banks * _OF_BANKS
+        """Bytes in a cycle that cores together read from DRAM, round by round, through both NoCs."""
+        return self.table["dram.rate"] * self.chip.dram_banks * _OF_BANKS_IN_ROUNDS[self.chip.name]
 
     def of_round(self, body: tuple[Stmt, ...]) -> tuple[float | None, float]:
         """What compute takes for a round of a loop, as written, and the bytes that it loads."""

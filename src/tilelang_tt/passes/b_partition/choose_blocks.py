@@ -25,9 +25,10 @@ from tilelang_tt.ir.tile import Launch, Load, Loop, TileProgram
 from tilelang_tt.passes.b_partition.block_costs import BlockCosts, Sizes
 from tilelang_tt.passes.b_partition.block_sizes import Index, index_of_blocks, index_of_rounds, resized
 
-_LEAST_CYCLES = 17_500  # below that a launch is not looked at
+LEAST_CYCLES = 17_500  # below that a launch is not looked at
 _LEAST_GAIN = 1.05
 _MOST_TILES = 16  # of a block along an index
+_MOST_TRIED = 400  # sizes, before they are chosen one after the other
 
 
 def choose_blocks(program: TileProgram) -> TileProgram:
@@ -46,7 +47,7 @@ def _chosen(program: TileProgram, launch: Launch, decisions: list[Decision]) -> 
     costs = BlockCosts(program, launch, indices, follows if program.options.multicast is not False else {})
     written = {index.var: index.tiles for index in indices}
     before = costs.cycles(written)
-    if before is None or before < _LEAST_CYCLES:
+    if before is None or before < LEAST_CYCLES:
         return launch
     after, best = _fastest(costs, launch, indices)
     if after * _LEAST_GAIN > before:
@@ -84,12 +85,13 @@ def _indices(program: TileProgram, launch: Launch) -> Iterator[Index]:
 
 
 def _fastest(costs: BlockCosts, launch: Launch, indices: list[Index]) -> tuple[float, Sizes]:
-    """The least estimate and its sizes: blocks of the grid first, all together, then rounds."""
+    """The least estimate and its sizes: of all, if they are few; else blocks of the grid first, then rounds."""
     rounds = [index for index in indices if index.var not in {var for var, _ in launch.blocks}]
     blocks = [index for index in indices if index not in rounds]
+    ways = math.prod(len(_sizes(index, costs.counts[index.var])) for index in indices)
     best = {index.var: index.tiles for index in indices}
     least = costs.cycles(best) or math.inf
-    for some in (blocks, rounds):
+    for some in (indices,) if ways <= _MOST_TRIED else (blocks, rounds):
         choices = [_sizes(index, costs.counts[index.var]) for index in some]
         for sizes in itertools.product(*choices):
             tried = best | {index.var: tiles for index, tiles in zip(some, sizes, strict=True)}

@@ -30,7 +30,7 @@ def share_out_loads(program: TileProgram, launch: Launch, decisions: list[Decisi
     if program.options.multicast is False or codes_of(launch) or any(map(_steers, walk(launch.body))):
         return launch
     streams = dict(launch.streams)
-    for buffer in _of_the_writer(launch, program.options.chip):
+    for buffer in _of_the_writer(program, launch):
         streams[buffer] = replace(streams[buffer], producer=Role.WRITER)
         text = "loaded by the writer, while the reader loads what is needed with it"
         decisions.append(Decision("load_less", buffer.name, text))
@@ -59,17 +59,21 @@ def _size(launch: Launch, block: Buffer) -> int:
     return layout.tiles * layout.page_bytes
 
 
-def _of_the_writer(launch: Launch, chip: Arch) -> list[Buffer]:
-    """Of the blocks that a loop loads, the smaller ones, so that both processors move about as much."""
-    found: list[Buffer] = []
+def _of_the_writer(program: TileProgram, launch: Launch) -> list[Buffer]:
+    """Of the blocks that a loop loads, the smaller ones, so that both processors move about as much.
+
+    Rows are put into tiles by the reader alone, which has the room for them.
+    """
+    found, chip = list[Buffer](), program.options.chip
     loads = [stmt.dst for stmt in walk(launch.body) if isinstance(stmt, Load)]
+    rows = {s.dst for s in walk(launch.body) if isinstance(s, Load) and program.layouts[s.src.tensor].by_rows}
     for loop in (stmt for stmt in walk(launch.body) if isinstance(stmt, Loop)):
         if any(isinstance(stmt, Store) for stmt in repeated(loop)):
             continue
         moved = dict.fromkeys((Role.READER, Role.WRITER), 0)  # bytes
         inside = [stmt.dst for stmt in loop.body if isinstance(stmt, Load)]
         for block in sorted(inside, key=lambda block: -_size(launch, block)):
-            movable = loads.count(block) == 1 and _suits_the_writer(launch, block, chip)
+            movable = loads.count(block) == 1 and block not in rows and _suits_the_writer(launch, block, chip)
             role = Role.WRITER if movable and moved[Role.WRITER] < moved[Role.READER] else Role.READER
             moved[role] += _size(launch, block)
             found += [block] if role is Role.WRITER else []
