@@ -157,6 +157,45 @@ LEGAL = {
 }
 
 
+def added(packs: str, begin: str = "tile_regs_acquire();", ready: str = "tile_regs_commit(); tile_regs_wait();") -> str:
+    """1 in a page of `own`, and a section with 2 and 3 in DST that is added to it."""
+    end = "release_dst();" if begin == "acquire_dst();" else "tile_regs_release();"
+    return (
+        "cb_reserve_back(own, 1); pack(own, 1); pack_reconfig_l1_acc(1);"
+        f"{begin} fill_tile(0, 2.0f); fill_tile(1, 3.0f); {ready} {packs} {end}"
+        "pack_reconfig_l1_acc(0); cb_push_back(own, 1);"
+    )
+
+
+ONCE, OTHER = "pack_tile<true>(0, own, 0);", "pack_tile<true>(1, own, 0);"
+LEGAL |= {
+    "several sections added to one page": (
+        "cb_reserve_back(own, 1); pack(own, 1); pack_reconfig_l1_acc(1); for (uint32_t k = 2; k < 5; ++k) pack(own, k);"
+        "pack_reconfig_l1_acc(0); cb_push_back(own, 1);",
+        1,
+        10,
+    ),
+    "several tiles of DST added to one page": (added(ONCE + OTHER), 1, 6),
+    "a tile of DST added, overwritten and added": (
+        added(f"{ONCE} pack_reconfig_l1_acc(0); {OTHER} pack_reconfig_l1_acc(1); {ONCE}"),
+        1,
+        5,
+    ),
+    "a tile of DST added, computed again and added": (
+        added(f"{ONCE} fill_tile(0, 4.0f); {ONCE}", "acquire_dst();", ""),
+        1,
+        7,
+    ),
+    "a tile of DST added to two pages": (
+        "cb_reserve_back(own, 2); pack(own, 1, 0); pack(own, 2, 1); pack_reconfig_l1_acc(1); tile_regs_acquire();"
+        "fill_tile(0, 2.0f); tile_regs_commit(); tile_regs_wait(); pack_tile<true>(0, own, 0);"
+        "pack_tile<true>(0, own, 1); tile_regs_release(); pack_reconfig_l1_acc(0); cb_push_back(own, 2);",
+        2,
+        3,
+    ),
+}
+
+
 @pytest.mark.parametrize("name", LEGAL)
 def test_contents_that_may_be_used_again(name: str) -> None:
     body, pages, want = LEGAL[name]
@@ -190,6 +229,8 @@ BROKEN = {
         "pack_reconfig_l1_acc(0); cb_push_back(own, 1);",
         "cb-overwrite",
     ),
+    "a tile of DST added twice to one page": (added(ONCE + ONCE), "l1-accumulate"),
+    "a tile of DST added twice to one page, another in between": (added(ONCE + OTHER + ONCE), "l1-accumulate"),
     "accumulation never switched on": (
         "cb_reserve_back(own, 1); for (uint32_t k = 0; k < 3; ++k) pack(own, k + 1); cb_push_back(own, 1);",
         "cb-overwrite",
@@ -203,6 +244,14 @@ def test_contents_that_are_lost_or_stale(name: str) -> None:
     with pytest.raises(DeviceError) as caught:
         first_element(body, 2 if "pushes" in name else 1)
     assert category_of(caught.value) == category
+
+
+def test_a_tile_that_is_added_twice_says_where() -> None:
+    with pytest.raises(DeviceError) as caught:
+        first_element(added(f"{ONCE}\n    {ONCE}"))
+    assert "pack_tile adds DST tile 0 to page 0 of CB 24 'cb24' again: line 32 added it in the same section" in str(
+        caught.value
+    )
 
 
 SIGNAL = """

@@ -52,6 +52,12 @@ BREACHES = {
         "is stored to through a pointer, 0 bytes past the end of CB 0 'cb0', where nothing of this program lies",
     ),
     "store before the first buffer": ("words[-8192] = 1;\n}", "l1-bounds", "where nothing of this program lies"),
+    "store to the L1 of a core that is not there": (
+        "words[0x200000 / 4] = 1;\n}",
+        "l1-bounds",
+        "is not in the L1 of its core",
+    ),
+    "load far outside of all L1": ("words[0] = words[0x30000000 / 4];\n}", "l1-bounds", "is not in the L1 of its core"),
     "load of what nobody has written": ("words[0] = words[1];\n}", "l1-uninitialised", "nobody has written it"),
     "load of a page that is free again": (
         READ_ALL + "cb_push_back(0, 8);\ncb_wait_front(0, 8);\ncb_pop_front(0, 8);\ncb_reserve_back(0, 1);\n"

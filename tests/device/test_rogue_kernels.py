@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from device_programs import Gemm
+from reports import category_of
 from test_worker_loss import PATIENCE
 
 from tilelang_tt.diagnostics import DeviceError
@@ -22,9 +23,9 @@ HEADERS = (
 BEGIN = "void kernel_main() {\n"
 
 
-def program(statement: str, file: str = "reader.cpp") -> Gemm:
+def program(statement: str, file: str = "reader.cpp", grid: tuple[int, int] = (2, 1)) -> Gemm:
     head = "".join(f"#include <{name}>\n" for name in HEADERS)
-    return Gemm(edits={file: (BEGIN, f"{head}{BEGIN}    {statement}\n")}, grid=(2, 1))
+    return Gemm(edits={file: (BEGIN, f"{head}{BEGIN}    {statement}\n")}, grid=grid)
 
 
 def failing(statement: str, file: str = "reader.cpp", timeout: float = 20.0) -> DeviceError:
@@ -47,7 +48,8 @@ def failing(statement: str, file: str = "reader.cpp", timeout: float = 20.0) -> 
         ("void (*volatile nowhere)() = nullptr; nowhere();", "crash: segmentation fault at address 0x0"),
     ],
 )
-def test_crash(statement: str, says: str, file: str) -> None:
+def test_crash(statement: str, says: str, file: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(BUILD_VARIABLE, raising=False)  # a sanitizer has its own words for some of these
     error = failing(statement, file)
     assert (error.code, says in error.message) == ("TT406", True), str(error)
     assert f"{file}:" in str(error)
@@ -133,7 +135,28 @@ def test_the_l1_of_another_core() -> None:
     """Cores of one launch lie side by side in the memory of the host."""
     place = "reinterpret_cast<volatile uint32_t*>(get_write_ptr(0) + 2 * (x ? -0x200000 : 0x200000) / 2)"
     error = failing(f"const bool x = get_absolute_logical_x(); *{place} = 1;")
-    assert "has left the L1 of this core" in error.message or "segmentation fault" in error.message
+    assert "is not in the L1 of its core" in error.message
+
+
+@pytest.mark.parametrize("file", ["reader.cpp", "compute.cpp", "writer.cpp"])
+@pytest.mark.parametrize("address", ["0x20000", "0x1ff00000", "0x20300000", "0x60000000", "0xfffffff0"])
+def test_an_address_outside_all_l1_on_one_core(address: str, file: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No other core's L1 is there to be found, so the host's processor is what stops the kernel."""
+    monkeypatch.delenv(BUILD_VARIABLE, raising=False)  # a sanitizer has its own words
+    with pytest.raises(DeviceError) as caught:
+        program(f"*reinterpret_cast<volatile uint32_t*>({address}) = 1;", file, (1, 1)).run(64, 64, 64)
+    error = caught.value
+    assert (error.code, category_of(error)) == ("TT401", "l1-bounds"), str(error)
+    assert address in error.message
+    assert "is not in the L1 of its core" in error.message
+    assert f"core (0,0), {file[:-4]} {file}:" in str(error)
+    assert "get_write_ptr" in (error.help or "")
+
+
+def test_a_null_pointer_says_where_to_look() -> None:
+    error = failing("*reinterpret_cast<volatile uint32_t*>(0x10) = 1;")
+    assert (error.code, "address 0x10" in error.message) == ("TT406", True)
+    assert "a pointer or an index that goes nowhere" in (error.help or "")
 
 
 def test_the_next_call_works() -> None:

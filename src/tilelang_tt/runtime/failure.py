@@ -33,6 +33,8 @@ _HELP_OF_BREACHES = {
     "l1-race": "let a semaphore say when the page is free, and when it is filled",
     "cb-unwaited-read": "cb_wait_front before the page is read",
     "cb-unreserved-write": "cb_reserve_back before the page is written",
+    "l1-bounds": "take addresses of L1 from get_write_ptr, get_read_ptr, get_semaphore or an argument, and stay inside "
+    "that buffer; a pointer reaches its own core only: noc_async_read and noc_async_write reach another one",
     "noc-read-barrier": "noc_async_read_barrier before the bytes are used or pushed",
     "noc-write-barrier": "noc_async_write_barrier before the kernel ends",
     "semaphore-missed": "noc_semaphore_wait_min, where values only grow; or let the sender wait for an answer before "
@@ -63,7 +65,7 @@ def device_error(report: Mapping[str, Any], run: Run, limit: float) -> DeviceErr
     state = state_text(report["state"]) if "state" in report else ""
     if state and os.environ.get(STATE_VARIABLE):
         notes += state.splitlines()
-    help_text = _help(report["status"]) or _HELP_OF_BREACHES.get(report.get("category", ""))
+    help_text = _help(report["status"], message) or _HELP_OF_BREACHES.get(report.get("category", ""))
     error = DeviceError(code, f"{kind}: {message}", location=location, notes=tuple(notes), help=help_text)
     error.state = state
     error.report = report
@@ -138,7 +140,12 @@ def _core_name(item: Mapping[str, Any]) -> str:
     return f"core ({x},{y})"
 
 
-def _help(status: str) -> str | None:
+def _help(status: str, message: str = "") -> str | None:
+    if status == "crash" and "segmentation fault" in message:
+        return (
+            "look behind this line (the last call into the device) for a pointer or an index that goes nowhere, "
+            "or functions that call themselves without end"
+        )
     if status == "hang":
         return "set TILELANG_TT_TIMEOUT to a larger number of seconds if the kernels only need more time"
     if status == "data":

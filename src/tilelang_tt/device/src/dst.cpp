@@ -41,6 +41,7 @@ void begin_section() {
     for (bool& unused : engine.section.unused) unused = false;
     for (uint8_t& rows : engine.section.rows) rows = 2 * kFace;
     engine.section.packed = false;
+    engine.section.added.clear();
     ++engine.sections;
 }
 

@@ -48,6 +48,12 @@ struct UnwrittenPage {
     uint32_t cb, number, pushed_line;
 };
 
+// A pack of a tile of DST that was added to what L1 held.
+struct Addition {
+    uint32_t dst, line;
+    const uint8_t* to;
+};
+
 // What lies between tile_regs_acquire and tile_regs_release: a part of DST and what is known of its tiles.
 struct DstSection {
     Tile* dst = nullptr;
@@ -57,6 +63,7 @@ struct DstSection {
     bool unused[16] = {};   // written, and neither packed nor read by another operation since
     uint8_t rows[16] = {};  // that count: fewer than 32 where an operand had fewer
     bool packed = false;    // something of it
+    std::vector<Addition> added;  // what the packer has added to L1
 };
 
 // Math and pack are two processors: acquire and commit are calls of the one, wait and release of the other. A wait that

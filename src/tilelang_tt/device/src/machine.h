@@ -255,9 +255,9 @@ void keep_globals(const KernelConfig& kernel, Fiber& fiber);
 // ---- scheduler.cpp ---------------------------------------------------------------------------------
 void run_launch();
 Statistics total_statistics();
-Core* grid_core(uint32_t index);
+Core* grid_core(uint32_t index);  // of a connected launch; its L1 stays its own
+constexpr uintptr_t kAboveL1 = uintptr_t{1} << 32;  // the L1 of all cores lies below, everything else of this process above
 bool in_some_l1(uintptr_t address);  // whether the L1 of a core lies at this address of the host
-bool in_some_l1(uintptr_t address);  // of a host: whether the L1 of a core lies there  // of a connected launch; its L1 stays its own
 void reset_core(Core& at, uint32_t index);
 bool can_run(const Core& at, const Fiber& which);
 bool chance(uint32_t one_in);   // always false without a seed

@@ -126,10 +126,30 @@ void store_tile(uint32_t cb, const Tile& tile, bool accumulate, uint8_t* page) {
 
 using namespace vd;
 
+// A result that is added twice to the same sum: a pack too many. Not so if the tile was computed anew in between, or the
+// page pushed or overwritten. acquire_dst gives DST to math and pack at once, so there it is not known.
+static void note_addition(const Addition& now, bool computed_anew, uint32_t page, uint32_t cb) {
+    std::vector<Addition>& added = core->engine.section.added;
+    const bool adds = core->engine.l1_acc;
+    for (std::size_t i = 0; i < added.size(); ++i) {
+        const Addition& one = added[i];
+        if (one.to != now.to || (adds && one.dst != now.dst)) continue;
+        const bool again = adds && !computed_anew && core->cbs[cb].pages[page].packed && !core->engine.owners.shared;
+        if (again) {
+            complain("l1-accumulate", "pack_tile adds DST tile %u to page %u of CB %u '%s' again: line %u added it in the same "
+                     "section, between tile_regs_wait and tile_regs_release", now.dst, page, cb, cb_config(cb).name, one.line);
+        }
+        added.erase(added.begin() + static_cast<std::ptrdiff_t>(i--));
+    }
+    if (adds) added.push_back(now);
+}
+
 static void pack_one(uint32_t dst, uint32_t cb, bool indexed, uint32_t index, uint32_t line) {
     require_pack("pack_tile");
     const PackView view;
     Engine& engine = core->engine;
+    dst_tile(dst);
+    const bool computed_anew = engine.section.unused[dst];
     const Tile& tile = written_dst_tile(dst, "pack_tile");
     check_packer(cb, "pack_tile", engine.section.reduced[dst]);
     require_rows(dst, cb);
@@ -162,6 +182,7 @@ static void pack_one(uint32_t dst, uint32_t cb, bool indexed, uint32_t index, ui
         complain("cb-overwrite", "pack_tile overwrites page %u of CB %u '%s', packed before and not yet pushed", page, cb,
                config.name);
     }
+    note_addition({dst, line, to}, computed_anew, page, cb);
     const bool again = state.held && !is_back(cb, page);  // it is published already, and changed in place
     mark_packed(target);
     target.packed = !again;

@@ -16,8 +16,6 @@
 namespace vd {
 namespace {
 
-constexpr uintptr_t kAboveL1 = uintptr_t{1} << 32;  // L1 lies below, everything else of this process above
-
 void require_transfers_done(uint32_t offset, uint32_t bytes, bool store) {
     uint32_t line = 0;
     if (!fiber->reads.empty() && overlaps_pending(fiber->reads, offset, bytes, line)) {
@@ -120,8 +118,8 @@ void access(const void* address, uint32_t bytes, bool store) {
     const uintptr_t base = reinterpret_cast<uintptr_t>(core->l1);
     if (at < base || at + bytes > base + device.l1_window) {
         if (!in_some_l1(at)) return;
-        breach("l1-bounds", "after this line a %s goes through a pointer that has left the L1 of this core",
-               store ? "store" : "load");
+        breach("l1-bounds", "after this line a %s goes through a pointer to 0x%llx, which is not in the L1 of its core",
+               store ? "store" : "load", static_cast<unsigned long long>(at));
     }
     const uint32_t offset = static_cast<uint32_t>(at - base);
     require_transfers_done(offset, bytes, store);

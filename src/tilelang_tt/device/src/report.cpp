@@ -81,14 +81,14 @@ void list_warnings() {
     text.raw("]");
 }
 
-[[noreturn]] void stop_here(const char* status, const char* category, const char* message) {
+[[noreturn]] void stop_here(const char* status, const char* category, const char* message, bool crashed = false) {
     pthread_mutex_lock(&ending);  // the first complaint is reported; others wait here for the end
     open(status, category, message);
     if (core && fiber) {
-        if (std::strcmp(status, "crash") != 0) finish_print(*fiber);
+        if (!crashed) finish_print(*fiber);
         text.raw(",");
         place(core, fiber);
-        if (std::strcmp(status, "crash") != 0) put_state(text);  // what crashed once may crash again
+        if (!crashed) put_state(text);  // what crashed once may crash again
     }
     list_warnings();
     text.raw("}");
@@ -146,7 +146,21 @@ void list_fibers(Core* const* cores, uint32_t count) {
     text.raw("]");
 }
 
+// Nothing is mapped there. Addresses near 0 are null pointers, and those above L1 are no addresses of L1.
+void refuse_address_outside_l1(uintptr_t at) {
+    constexpr uintptr_t kNullPointers = 4096;
+    if (!core || !fiber || at < kNullPointers || at >= kAboveL1) return;
+    const uintptr_t base = reinterpret_cast<uintptr_t>(core->l1), end = base + device.l1_window;
+    if (at >= base && at < end) return;
+    char message[200];
+    std::snprintf(message, sizeof message, "after this line the kernel uses address 0x%llx through a pointer, which is not in "
+                  "the L1 of its core: that is from 0x%llx to 0x%llx", static_cast<unsigned long long>(at),
+                  static_cast<unsigned long long>(base), static_cast<unsigned long long>(end - 1));
+    stop_here("breach", "l1-bounds", message, true);
+}
+
 void on_crash(int signal, siginfo_t* info, void*) {
+    if (signal == SIGSEGV || signal == SIGBUS) refuse_address_outside_l1(reinterpret_cast<uintptr_t>(info->si_addr));
     const char* what = signal == SIGSEGV  ? "segmentation fault"
                        : signal == SIGBUS ? "bus error"
                        : signal == SIGFPE ? "arithmetic fault, for example an integer division by zero"
@@ -159,7 +173,7 @@ void on_crash(int signal, siginfo_t* info, void*) {
     } else {
         std::snprintf(message, sizeof message, "%s", what);
     }
-    stop_here("crash", "crash", message);
+    stop_here("crash", "crash", message, true);
 }
 
 void on_time_limit(int) {
@@ -212,7 +226,7 @@ void depends_on_data(const char* format, ...) {
     stop_here("data", "data", message);
 }
 
-void crash(const char* message) { stop_here("crash", "crash", message); }
+void crash(const char* message) { stop_here("crash", "crash", message, true); }
 
 void broken_input(const char* format, ...) {
     char message[1024];
