@@ -9,7 +9,7 @@ import tilelang_tt  # noqa: F401  (makes the target known)
 
 @tilelang.jit(out_idx=[-1], target="tenstorrent")
 def gqa_decode(batch, groups, group, length, dim, part, splits, dtype="bfloat16"):
-    """`splits` cores for the keys of a group of heads, `part` keys at a time: `splits * groups * batch` cores in all."""
+    """A group of heads has `splits` cores, which take `part` keys at a time."""
     heads, rounds, scale = groups * group, length // splits // part, dim**-0.5
     columns = min(dim, 32)  # of the result, for each core that combines
 

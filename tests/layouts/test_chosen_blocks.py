@@ -32,7 +32,7 @@ def any_sizes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     change = choosing.resized
     monkeypatch.setattr(BlockCosts, "cycles", cycles)
     monkeypatch.setattr(choosing, "resized", resized)
-    monkeypatch.setattr(choosing, "_LEAST_CYCLES", 0)
+    monkeypatch.setattr(choosing, "LEAST_CYCLES", 0)
     monkeypatch.setattr(choosing, "_LEAST_GAIN", 0)
     tilelang.disable_cache()
     yield taken

@@ -21,7 +21,8 @@ void kernel_main() {
     fill_tile_init();
     for (uint32_t unit = 0; unit < unit_count; ++unit) {
         const uint32_t block = get_arg_val<uint32_t>(unit_list + unit);
-        const uint32_t bx_member = block % 8;
+        const uint32_t bx_member = block % 4;
+        const uint32_t bx_group = block % 8 / 4;
         cb_reserve_back(cb_c, c_tiles);
         // kernel.py:16  T.clear(c)
         pack_reconfig_l1_acc(0);
@@ -33,8 +34,8 @@ void kernel_main() {
         tile_regs_release();
         pack_reconfig_l1_acc(1);
         // kernel.py:17  for k in T.Pipelined(bx + 1, num_stages=2):
-        for (uint32_t k = 0; k < 8; ++k) {
-            if (k <= bx_member) {
+        for (uint32_t k = 0; k < bx_group * 4 + 4; ++k) {
+            if (k <= bx_group * 4 + bx_member) {
                 cb_wait_front(cb_a, 1);
                 cb_wait_front(cb_b, b_tiles);
                 // kernel.py:20  T.gemm(a, b, c)

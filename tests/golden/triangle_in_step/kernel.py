@@ -1,4 +1,4 @@
-"""Sums over a triangle: the first block needs one block of B, the last one eight. Neighbours go in step to share them."""
+"""Sums over a triangle: the first block needs one block of B, the last one eight. Neighbours share them."""
 
 import tilelang.language as T
 

@@ -69,10 +69,11 @@ void kernel_main() {
 
     for (uint32_t unit = 0; unit < unit_count; ++unit) {
         const uint32_t block = get_arg_val<uint32_t>(unit_list + unit);
-        const uint32_t bx_member = block % 8;
+        const uint32_t bx_member = block % 4;
+        const uint32_t bx_group = block % 8 / 4;
         const uint32_t by = block / 8;
         // kernel.py:17  for k in T.Pipelined(bx + 1, num_stages=2):
-        for (uint32_t k = 0; k < 8; ++k) {
+        for (uint32_t k = 0; k < bx_group * 4 + 4; ++k) {
             cb_reserve_back(cb_b, b_tiles);
             b_delivery.ask();
             // kernel.py:19  T.copy(B[by, k * 32, 0], b)
@@ -86,11 +87,11 @@ void kernel_main() {
             b_delivery.send(b_l1, b_tiles * b_tile_bytes);
             b_delivery.take();
             cb_push_back(cb_b, b_tiles);
-            if (k <= bx_member) {
+            if (k <= bx_group * 4 + bx_member) {
                 cb_reserve_back(cb_a, 1);
                 // kernel.py:18  T.copy(A[by, bx * 32, k * 32], a)
                 const uint32_t a_l1 = get_write_ptr(cb_a);
-                noc_async_read_page((by * 8 + bx_member) * 8 + k, A, a_l1);
+                noc_async_read_page((by * 8 + bx_group * 4 + bx_member) * 8 + k, A, a_l1);
                 noc_async_read_barrier();
                 cb_push_back(cb_a, 1);
             }

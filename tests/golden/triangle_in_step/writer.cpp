@@ -16,13 +16,14 @@ void kernel_main() {
 
     for (uint32_t unit = 0; unit < unit_count; ++unit) {
         const uint32_t block = get_arg_val<uint32_t>(unit_list + unit);
-        const uint32_t bx_member = block % 8;
+        const uint32_t bx_member = block % 4;
+        const uint32_t bx_group = block % 8 / 4;
         const uint32_t by = block / 8;
         cb_wait_front(cb_c, c_tiles);
         // kernel.py:21  T.copy(c, C[by, bx * 32, 0])
         const uint32_t c_l1 = get_read_ptr(cb_c);
         for (uint32_t j = 0; j < c_cols; ++j) {
-            noc_async_write_page((by * 8 + bx_member) * 2 + j, C, c_l1 + j * c_tile_bytes);
+            noc_async_write_page((by * 8 + bx_group * 4 + bx_member) * 2 + j, C, c_l1 + j * c_tile_bytes);
         }
         noc_async_writes_flushed();
         cb_pop_front(cb_c, c_tiles);

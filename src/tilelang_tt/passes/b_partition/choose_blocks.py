@@ -25,7 +25,7 @@ from tilelang_tt.ir.tile import Launch, Load, Loop, TileProgram
 from tilelang_tt.passes.b_partition.block_costs import BlockCosts, Sizes
 from tilelang_tt.passes.b_partition.block_sizes import Index, index_of_blocks, index_of_rounds, resized
 
-_LEAST_CYCLES = 17_500  # below that a launch is not looked at
+LEAST_CYCLES = 17_500  # below that a launch is not looked at
 _LEAST_GAIN = 1.05
 _MOST_TILES = 16  # of a block along an index
 _MOST_TRIED = 400  # sizes, before they are chosen one after the other
@@ -47,7 +47,7 @@ def _chosen(program: TileProgram, launch: Launch, decisions: list[Decision]) -> 
     costs = BlockCosts(program, launch, indices, follows if program.options.multicast is not False else {})
     written = {index.var: index.tiles for index in indices}
     before = costs.cycles(written)
-    if before is None or before < _LEAST_CYCLES:
+    if before is None or before < LEAST_CYCLES:
         return launch
     after, best = _fastest(costs, launch, indices)
     if after * _LEAST_GAIN > before:

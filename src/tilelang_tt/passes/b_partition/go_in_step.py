@@ -34,6 +34,7 @@ from tilelang_tt.ir.tile import Branch, Launch, Load, Loop, Stmt, TileProgram, m
 from tilelang_tt.ir.units import known_extents
 from tilelang_tt.passes.b_partition.block_costs import BlockCosts
 from tilelang_tt.passes.b_partition.block_sizes import index_of_rounds, resized
+from tilelang_tt.passes.b_partition.choose_blocks import LEAST_CYCLES
 from tilelang_tt.passes.b_partition.even_out import least_busiest
 from tilelang_tt.schedule_request import Request, Said
 
@@ -54,7 +55,7 @@ def go_in_step(program: TileProgram) -> TileProgram:
 
 def _in_step(program: TileProgram, launch: Launch, decisions: list[Decision]) -> Launch:
     written = _Way.of(program, launch) if _free(program, launch) else None
-    if written is None:
+    if written is None or (written.cycles < LEAST_CYCLES and not program.options.multicast):
         return launch
     ways = [written, *_ways(program, launch, written.found.loop)]
     best = min(ways, key=lambda way: way.cycles)
@@ -223,13 +224,15 @@ class _Costs:
     def alone(self) -> float:
         """Where each core reads for itself."""
         most = least_busiest(self.grid, self.found.blocks, self.found.others, self.rounds(1))
-        return most * max(self.compute, self.loaded * self.cores / self.rate)
+        busy = min(self.cores, self.found.blocks * self.found.others)
+        return most * max(self.compute, self.loaded * busy / self.rate)
 
     def cycles(self, size: int) -> float:
         given, most = self.dealt(size)
         if max(map(len, given)) > _MOST_UNITS:
             return math.inf
-        return most * max(self.compute, self.loaded * len(given) / self.rate)
+        busy = sum(bool(numbers) for numbers in given)
+        return most * max(self.compute, self.loaded * busy / self.rate)
 
     def by_core(self, size: int) -> Lists:
         """The units of all cores: each core of a group has its place in each group of blocks."""
