@@ -1,10 +1,10 @@
 """Numbers of tiles that generated kernels call by name: the sides of a circular buffer's blocks, and all their tiles.
 
-The same of the sub-blocks that compute makes at a time, where these are all alike; and the sides of a tensor's matrices.
+The same of the sub-blocks that compute makes at a time, where these are all alike. And the sides of a tensor.
 
     cb_wait_front(cb_q, 4)                          cb_wait_front(cb_q, q_tiles)
     for kk < 2: matmul_block(..., kk * 2, ...)      for kk < q_cols: matmul_block(..., kk * k_cols, ...)
-    noc_async_read_page((by * 4 + i) * 16 + j, A, ...)      noc_async_read_page((by * 4 + i) * A_tile_cols + j, A, ...)
+    read_page((by * 4 + i) * 16 + j, A, ...)        read_page((by * 4 + i) * A_tile_cols + j, A, ...)
 
 An `Extent` is a number that knows which side of what it is. It is passed on where that side is meant; what is
 computed from it is a plain number again, so a name never says more than is known. Passes and checks see the number.
@@ -22,7 +22,7 @@ class Side(Enum):
     SUB_ROWS = "sub_rows"  # of what is computed at a time
     SUB_COLS = "sub_cols"
     SUB_TILES = "sub_tiles"
-    TILE_ROWS = "tile_rows"  # of a tensor's matrix: rows of tiles
+    TILE_ROWS = "tile_rows"  # of a tensor: rows of tiles of one of its matrices
     TILE_COLS = "tile_cols"
 
 

@@ -135,7 +135,7 @@ class TensorLayout:
         return (self.row_tiles, self.halves.count) if self.halves.sideways else (self.halves.count, self.col_tiles)
 
     def named_grid(self, tensor: Tensor) -> tuple[Expr, Expr]:
-        """`page_grid`, with names for numbers of tiles that are known: pages may also be halves of tiles."""
+        """`page_grid`, with names for numbers of tiles that are known. Halves of tiles have none."""
         (high, wide), (rows, cols) = self.page_grid, OF_TENSOR
         if high is self.row_tiles:
             high = _named(high, tensor, rows)
@@ -192,8 +192,8 @@ class BufferLayout:
     def offset(self, origin: tuple[Expr, ...]) -> Expr:
         """Position of the first tile of a part that begins at `origin`, counted from the first of the block."""
         matrix: Expr | int = 0
-        for extent, start in zip(self.outer, origin, strict=False):
-            matrix = matrix * extent + start
+        for length, start in zip(self.outer, origin, strict=False):
+            matrix = matrix * length + start
         row, col = (
             0 if axis is None else scalar.floordiv(origin[axis], TILE) for axis in (self.row_axis, self.col_axis)
         )
