@@ -13,7 +13,7 @@ import pytest
 
 from tilelang_tt.diagnostics import TenstorrentError
 from tilelang_tt.frontend.lift_function import lift_function
-from tilelang_tt.ir.extents import Side
+from tilelang_tt.ir.extents import OF_BLOCK, OF_SUB_BLOCK, OF_TENSOR
 from tilelang_tt.ir.interpret import Array, interpret
 from tilelang_tt.ir.kernel import KernelSet
 from tilelang_tt.ir.text_kernel import kernel_text
@@ -106,9 +106,12 @@ def kernel_body(kernels: KernelSet, role: str) -> str:
 
 
 def in_numbers(text: str, kernels: KernelSet) -> str:
-    """The text of kernels with the sides of blocks as numbers: `4` for `q.tiles`."""
+    """The text of kernels with the sides of blocks and tensors as numbers: `4` for `q.tiles`."""
+    for tensor, layout in kernels.program.layouts.items():
+        for side, tiles in zip(OF_TENSOR, layout.page_grid, strict=True):
+            text = re.sub(rf"\b{tensor.name}\.{side.value}\b", str(tiles), text)
     for cb in kernels.all_cbs:
-        for side in Side:
+        for side in (*OF_BLOCK, *OF_SUB_BLOCK):
             text = re.sub(rf"\b{cb.name}\.{side.value}\b", str(int(cb.side(side))), text)
     return text
 

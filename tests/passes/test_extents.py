@@ -6,13 +6,14 @@ from typing import Any
 import pytest
 import tilelang.language as T
 
+from tilelang_tt.codegen.cpp import Printer
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.extents import Extent, Side, extent, whole
 from tilelang_tt.ir.scalar_extents import extent_of
 from tilelang_tt.options import Options
 from tilelang_tt.pipeline import compile_function
 
-from .kernels import gemm
+from .kernels import batched_gemm, gemm
 
 COLS = extent(4, 3, Side.COLS)
 
@@ -75,6 +76,41 @@ def test_the_constants_are_the_sides() -> None:
     assert "constexpr uint32_t B_s_rows = 5, B_s_cols = 2, B_s_tiles = B_s_rows * B_s_cols;\n" in text
     assert "for (uint32_t kk = 0; kk < B_s_rows; ++kk)" in text
     assert "kk * B_s_cols" in text
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_names_of_tensors_do_not_depend_on_their_sizes(transposed: bool) -> None:
+    equal, different = (
+        compile_function(gemm(256, n, k, (64, 64, 64), transpose_B=transposed), Options(blocks=False)).files
+        for n, k in ((256, 256), (384, 320))
+    )
+    for file in ("reader.cpp", "writer.cpp"):
+        assert re.sub(r"\b\d+\b", "", main_of(equal[file])) == re.sub(r"\b\d+\b", "", main_of(different[file]))
+        assert "_tile_cols + " in main_of(equal[file])
+
+
+def test_tiles_of_matrices_that_follow_each_other() -> None:
+    files = compile_function(batched_gemm(2, 64, 96, 160), Options(blocks=False)).files
+    assert "constexpr uint32_t A_tile_rows = 2, A_tile_cols = 5;  // tensor A, in tiles\n" in files["reader.cpp"]
+    assert "constexpr uint32_t B_tile_rows = 5, B_tile_cols = 3;  // tensor B, in tiles\n" in files["reader.cpp"]
+    assert "(bz * A_tile_rows + by) * A_tile_cols + k" in files["reader.cpp"]
+    assert "(bz * C_tile_rows + by) * C_tile_cols + bx" in files["writer.cpp"]
+
+
+def test_a_tail_ends_where_the_tensor_does() -> None:
+    files = compile_function(gemm(100, 70, 64, (64, 64, 32)), Options(blocks=False)).files
+    assert "constexpr uint32_t C_tile_cols = 3;" in files["writer.cpp"]
+    assert "bx * 2 + j < C_tile_cols" in files["writer.cpp"]
+
+
+def test_two_tensors_of_one_name_have_names_of_their_own() -> None:
+    """And those of one size share it, which is right for both."""
+    printer = Printer("reader.cpp")
+    sides = [extent(tiles, "X", Side.TILE_COLS) for tiles in (4, 2, 4)]
+    assert [printer.expr(scalar.as_expr(side)) for side in sides] == ["X_tile_cols", "X_tile_cols_1", "X_tile_cols"]
+    assert [extent_of(scalar.as_expr(side)) for side in sides] == [4, 2, 4]
+    printer.extent_constants()
+    assert printer.lines == ["constexpr uint32_t X_tile_cols = 4, X_tile_cols_1 = 2;  // tensor X, in tiles"]
 
 
 def test_a_name_of_the_users_stays_apart() -> None:

@@ -13,7 +13,7 @@ from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir.buffers import Tensor
 from tilelang_tt.ir.cb import Cb, CbCall
 from tilelang_tt.ir.engine import BinaryTiles, CopyTile, MatmulBlock, PackTile, ReduceTile, Sfpu, TransposeTile
-from tilelang_tt.ir.extents import OF_BLOCK, OF_SUB_BLOCK, Extent, Side
+from tilelang_tt.ir.extents import OF_BLOCK, OF_SUB_BLOCK, OF_TENSOR, Extent, Side
 from tilelang_tt.ir.fields import Mark, expressions, marked, walk
 from tilelang_tt.ir.kernel import Arg, ArgKind, Assign, For, If, Kernel, KernelStmt, Let, Source
 from tilelang_tt.ir.movement import ReadTable, Send
@@ -118,7 +118,8 @@ class Printer:
         self.signed: set[Var] = set()  # variables that may be below zero
         self.cbs: dict[Cb, str] = {}
         self.cb_lines: dict[int, int] = {}  # number of a circular buffer -> how many lines there are with its own
-        self.extents: dict[tuple[int, Side], str] = {}  # names of those that the kernel uses
+        self.extents: dict[tuple[int | str, Side], str] = {}  # names of those that the kernel uses
+        self.tensor_extents: dict[str, dict[tuple[Side, int], str]] = {}  # the same of tensors, by their names
         self.deliveries: dict[Cb, str] = {}
         self.addresses: dict[Tensor, str] = {}
 
@@ -160,8 +161,13 @@ class Printer:
         return self.extent(number) if isinstance(number, Extent) else str(number)
 
     def extent(self, extent: Extent) -> str:
-        """The name of a side of a circular buffer's blocks; `extent_constants` declares it."""
-        cb = next((cb for cb in self.cbs if cb.id == extent.cb), None)
+        """The name of a side of a circular buffer's blocks, or of a tensor; `extent_constants` declares it."""
+        if isinstance(extent.of, str):
+            known, key = self.tensor_extents.setdefault(extent.of, {}), (extent.side, int(extent))
+            if key not in known:
+                known[key] = self.identifier(f"{extent.of}_{extent.side.value}")
+            return known[key]
+        cb = next((cb for cb in self.cbs if cb.id == extent.of), None)
         if cb is None:
             return str(int(extent))
         if extent.key not in self.extents:
@@ -169,7 +175,11 @@ class Printer:
         return self.extents[extent.key]
 
     def extent_constants(self) -> None:
-        """Declare the extents that were used, each below its circular buffer."""
+        """Declare the extents that were used, each below its circular buffer; those of tensors below all of these."""
+        below = max(self.cb_lines.values(), default=0)
+        for tensor, names in reversed(self.tensor_extents.items()):
+            words = [f"{names[key]} = {key[1]}" for side in OF_TENSOR for key in names if key[0] is side]
+            self.insert(below, _constants(words, f"  // tensor {tensor}, in tiles"))
         for cb in reversed(self.cbs):
             lines = [*self.sides(cb, OF_BLOCK), *self.sides(cb, OF_SUB_BLOCK)]
             self.insert(self.cb_lines[cb.id], lines)
@@ -188,10 +198,7 @@ class Printer:
         values[tiles] = " * ".join(([str(matrices)] if matrices > 1 else []) + factors)
         words = [f"{name} = {values[side]}" for side, name in known.items()]
         note = "" if of is OF_BLOCK else "  // computed at a time"
-        line = f"constexpr uint32_t {', '.join(words)};{note}"
-        if len(line) > _WIDTH and len(words) > 1:
-            line = f"constexpr uint32_t {', '.join(words[:-1])},\n{_INDENT}{words[-1]};{note}"
-        return line.split("\n")
+        return _constants(words, note)
 
     def insert(self, place: int, lines: list[str]) -> None:
         """Lines of the file's head, once what follows is known."""
@@ -349,6 +356,14 @@ class Printer:
         self.scopes[-1][arg.var] = f"{name}.reads"
         words = f"/*first argument*/ {index}, /*semaphores*/ {cb.ready}, {cb.valid}"
         self.line(f"const {kind} {name}({words});")
+
+
+def _constants(words: list[str], note: str) -> list[str]:
+    """Numbers with names, in two lines if one is too short."""
+    line = f"constexpr uint32_t {', '.join(words)};{note}"
+    if len(line) > _WIDTH and len(words) > 1:
+        return [f"constexpr uint32_t {', '.join(words[:-1])},", f"{_INDENT}{words[-1]};{note}"]
+    return [line]
 
 
 def wrapped(line: str) -> list[str]:

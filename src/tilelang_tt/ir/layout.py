@@ -9,6 +9,7 @@ from enum import Enum
 from tilelang_tt.arch import TILE
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Tensor
+from tilelang_tt.ir.extents import OF_TENSOR, Side, extent
 from tilelang_tt.ir.scalar import Expr, Var, int_value
 from tilelang_tt.schedule import Schedule
 from tilelang_tt.shards import Shards, shards_over
@@ -88,6 +89,11 @@ class HalfTiles:
 KEPT_PAGES = 8  # of a table: 32 KiB of L1 for each kernel that uses it
 
 
+def _named(tiles: Expr, tensor: Tensor, side: Side) -> Expr:
+    count = int_value(tiles)
+    return tiles if count is None else scalar.const(extent(count, tensor.name, side))
+
+
 @dataclass(frozen=True)
 class TensorLayout:
     """Which axes of a tensor are tile rows and columns, and the format in device memory.
@@ -127,6 +133,13 @@ class TensorLayout:
         if self.halves is None:
             return self.row_tiles, self.col_tiles
         return (self.row_tiles, self.halves.count) if self.halves.sideways else (self.halves.count, self.col_tiles)
+
+    def named_grid(self, tensor: Tensor) -> tuple[Expr, Expr]:
+        """`page_grid`, with names for numbers of tiles that are known. Halves of tiles have none."""
+        (high, wide), (rows, cols) = self.page_grid, OF_TENSOR
+        if high is self.row_tiles:
+            high = _named(high, tensor, rows)
+        return high, _named(wide, tensor, cols) if wide is self.col_tiles else wide
 
     @property
     def in_tiles(self) -> bool:
@@ -179,8 +192,8 @@ class BufferLayout:
     def offset(self, origin: tuple[Expr, ...]) -> Expr:
         """Position of the first tile of a part that begins at `origin`, counted from the first of the block."""
         matrix: Expr | int = 0
-        for extent, start in zip(self.outer, origin, strict=False):
-            matrix = matrix * extent + start
+        for length, start in zip(self.outer, origin, strict=False):
+            matrix = matrix * length + start
         row, col = (
             0 if axis is None else scalar.floordiv(origin[axis], TILE) for axis in (self.row_axis, self.col_axis)
         )

@@ -16,17 +16,18 @@ from tilelang_tt.ir.extents import Extent, Side, extent
 if TYPE_CHECKING:
     from tilelang_tt.ir.scalar import Expr
 
-_OF_EXTENTS = "extent of circular buffer "
+_OF_CB, _OF_TENSOR = "extent of circular buffer ", "extent of tensor "
 
 
 def literal(number: Extent) -> Expr:
-    made: Expr = tirx.IntImm("int32", int(number), _place(number.cb, number.side))
+    made: Expr = tirx.IntImm("int32", int(number), _place(number.of, number.side))
     return made
 
 
 @cache
-def _place(cb: int, side: Side) -> Span:
-    return Span(SourceName(f"{_OF_EXTENTS}{cb} {side.value}"), 0, 0, 0, 0)
+def _place(of: int | str, side: Side) -> Span:
+    kind = _OF_CB if isinstance(of, int) else _OF_TENSOR
+    return Span(SourceName(f"{kind}{of} {side.value}"), 0, 0, 0, 0)
 
 
 def extent_of(expr: tirx.PrimExpr) -> Extent | None:
@@ -34,10 +35,11 @@ def extent_of(expr: tirx.PrimExpr) -> Extent | None:
     if type(expr) is not tirx.IntImm or expr.span is None:
         return None
     place = str(expr.span.source_name.name)
-    if not place.startswith(_OF_EXTENTS):
+    kind = next((kind for kind in (_OF_CB, _OF_TENSOR) if place.startswith(kind)), None)
+    if kind is None:
         return None
-    cb, _, side = place.removeprefix(_OF_EXTENTS).partition(" ")
-    found = extent(int(expr.value), int(cb), Side(side))
+    of, _, side = place.removeprefix(kind).partition(" ")
+    found = extent(int(expr.value), int(of) if kind is _OF_CB else of, Side(side))
     return found if isinstance(found, Extent) else None
 
 

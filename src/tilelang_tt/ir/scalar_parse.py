@@ -9,7 +9,7 @@ from tvm import tirx
 
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.cb import Cb
-from tilelang_tt.ir.extents import Side
+from tilelang_tt.ir.extents import OF_TENSOR, Extent, Side
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.scalar_calls import FUNCTIONS, call
 from tilelang_tt.ir.text import ParseError, Reader
@@ -60,16 +60,18 @@ def _operand(reader: Reader) -> Expr:
     return known
 
 
-_EXTENT = re.compile(r"([A-Za-z_]\w*(?:\.\d+)?)\.((?:sub_)?(?:rows|cols|tiles))\b")
+_EXTENT = re.compile(r"([A-Za-z_]\w*(?:\.\d+)?)\.((?:sub_)?(?:rows|cols|tiles)|tile_rows|tile_cols)\b")
 
 
 def read_extent(reader: Reader) -> int | None:
-    """`q.cols`, a side of a circular buffer's blocks, if that is what follows."""
+    """`q.cols`, a side of a circular buffer's blocks, or `Q.tile_cols` of a tensor, if that is what follows."""
     found = _EXTENT.match(reader.text, reader.at)
     if found is None:
         return None
     reader.at = found.end()
     name, side = found.groups()
+    if Side(side) in OF_TENSOR:
+        return reader.sight.thing(f"{side} of {name}", Extent)
     cb = reader.sight.thing(f"cb {name}", Cb)
     return cb.side(Side(side))
 

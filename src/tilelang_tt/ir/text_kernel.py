@@ -25,12 +25,13 @@ from tilelang_tt.ir.buffers import Buffer, Memory, Tensor
 from tilelang_tt.ir.cb import Cb, PoolBlock
 from tilelang_tt.ir.code import Code
 from tilelang_tt.ir.engine import DstUse
-from tilelang_tt.ir.extents import Extent
+from tilelang_tt.ir.extents import OF_TENSOR, Extent
 from tilelang_tt.ir.fields import children, defined, with_children
 from tilelang_tt.ir.grammar import Form
 from tilelang_tt.ir.kernel import Arg, ArgKind, Assign, For, Hand, Held, If, Kernel, KernelSet, KernelStmt, Source, Task
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.scalar import Expr, Var
+from tilelang_tt.ir.scalar_extents import extent_of
 from tilelang_tt.ir.scalar_parse import read_expr
 from tilelang_tt.ir.text import INDENT, Line, Names, Reader, Sight, lines_of, place
 from tilelang_tt.ir.text_calls import CALLS
@@ -51,6 +52,12 @@ class _Names(Names):
     def __init__(self, program: TileProgram, launch: Launch, start: Var, count: Var) -> None:
         super().__init__()
         self.cbs: dict[Cb, str] = {}
+        self.sides = [
+            (tensor, side)
+            for tensor, layout in program.layouts.items()
+            for expr in layout.named_grid(tensor)
+            if (side := extent_of(expr)) is not None
+        ]
         self.variables = _variables(launch)
         scalars = [param.var for param in program.params if isinstance(param, ScalarParam)]
         pools = [pool.whole for pool in launch.pools]
@@ -70,7 +77,10 @@ class _Names(Names):
         return name
 
     def extent(self, extent: Extent) -> str:
-        return next(f"{name}.{extent.side.value}" for cb, name in self.cbs.items() if cb.id == extent.cb)
+        if extent.side in OF_TENSOR:
+            same = ((known, one) for known, one in self.sides if one.key == extent.key and one == extent)
+            return next(f"{self(known)}.{one.side.value}" for known, one in same)
+        return next(f"{name}.{extent.side.value}" for cb, name in self.cbs.items() if cb.id == extent.of)
 
     def __call__(self, thing: Var | Buffer | Tensor | Cb) -> str:
         return self.cbs[thing] if isinstance(thing, Cb) else super().__call__(thing)
@@ -199,6 +209,7 @@ class _Parser:
         start, count = scalar.var("unit_start"), scalar.var("unit_count")
         self.names = _Names(program, launch, start, count)
         self.sight = Sight({**self.names.variables, **{name: thing for thing, name in self.names.all()}}, files)
+        self.sight.things |= {f"{side.side.value} of {self.names(tensor)}": side for tensor, side in self.names.sides}
         empty = tuple(Kernel(role, ()) for role in Role)
         self.found = KernelSet(program, launch, empty, {}, start, count)  # type: ignore[arg-type]
 

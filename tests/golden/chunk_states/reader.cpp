@@ -4,6 +4,7 @@
 
 constexpr uint32_t cb_k = tt::CBIndex::c_0;  // 2 blocks of 2 x 2 tiles, Float32
 constexpr uint32_t k_rows = 2, k_cols = 2, k_tiles = k_rows * k_cols;
+constexpr uint32_t K_tile_cols = 2;  // tensor K, in tiles
 
 void kernel_main() {
     const uint32_t K_addr = get_arg_val<uint32_t>(0);
@@ -21,7 +22,7 @@ void kernel_main() {
             const uint32_t k_l1 = get_write_ptr(cb_k);
             for (uint32_t i = 0; i < k_rows; ++i) {
                 for (uint32_t j = 0; j < k_cols; ++j) {
-                    noc_async_read_page((n * 2 + i) * 2 + j, K, k_l1 + (i * k_cols + j) * k_tile_bytes);
+                    noc_async_read_page((n * 2 + i) * K_tile_cols + j, K, k_l1 + (i * k_cols + j) * k_tile_bytes);
                 }
             }
             noc_async_read_barrier();

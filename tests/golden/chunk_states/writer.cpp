@@ -4,6 +4,7 @@
 
 constexpr uint32_t cb_state_out = tt::CBIndex::c_16;  // 2 blocks of 2 x 2 tiles, Float32
 constexpr uint32_t state_out_rows = 2, state_out_cols = 2, state_out_tiles = state_out_rows * state_out_cols;
+constexpr uint32_t H_tile_cols = 2;  // tensor H, in tiles
 
 void kernel_main() {
     const uint32_t H_addr = get_arg_val<uint32_t>(0);
@@ -21,7 +22,7 @@ void kernel_main() {
             const uint32_t state_out_l1 = get_read_ptr(cb_state_out);
             for (uint32_t i = 0; i < state_out_rows; ++i) {
                 for (uint32_t j = 0; j < state_out_cols; ++j) {
-                    noc_async_write_page((n * 2 + i) * 2 + j, H,
+                    noc_async_write_page((n * 2 + i) * H_tile_cols + j, H,
                         state_out_l1 + (i * state_out_cols + j) * state_out_tile_bytes);
                 }
             }

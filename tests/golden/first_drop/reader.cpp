@@ -9,6 +9,9 @@ constexpr uint32_t B_s_cols = 2, B_s_tiles = B_s_cols;
 constexpr uint32_t cb_rise = tt::CBIndex::c_2;  // 2 blocks of 2 x 1 tiles, Float32
 constexpr uint32_t rise_rows = 2, rise_tiles = rise_rows;
 constexpr uint32_t cb_stored = tt::CBIndex::c_18;  // no data: a word of the writer for the reader
+constexpr uint32_t A_tile_cols = 2;  // tensor A, in tiles
+constexpr uint32_t B_tile_cols = 4;  // tensor B, in tiles
+constexpr uint32_t rise_handed_tile_rows = 2;  // tensor rise_handed, in tiles
 
 void kernel_main() {
     const uint32_t A_addr = get_arg_val<uint32_t>(0);
@@ -37,12 +40,12 @@ void kernel_main() {
             // kernel.py:19  T.copy(A[by * 64, k * 32], A_s)
             const uint32_t A_s_l1 = get_write_ptr(cb_A_s);
             for (uint32_t i = 0; i < A_s_rows; ++i) {
-                noc_async_read_page((by * 2 + i) * 2 + k, A, A_s_l1 + i * A_s_tile_bytes);
+                noc_async_read_page((by * 2 + i) * A_tile_cols + k, A, A_s_l1 + i * A_s_tile_bytes);
             }
             // kernel.py:20  T.copy(B[k * 32, bx * 64], B_s)
             const uint32_t B_s_l1 = get_write_ptr(cb_B_s);
             for (uint32_t j = 0; j < B_s_cols; ++j) {
-                noc_async_read_page(k * 4 + bx * 2 + j, B, B_s_l1 + j * B_s_tile_bytes);
+                noc_async_read_page(k * B_tile_cols + bx * 2 + j, B, B_s_l1 + j * B_s_tile_bytes);
             }
             noc_async_read_barrier();
             cb_push_back(cb_A_s, A_s_tiles);
@@ -54,7 +57,7 @@ void kernel_main() {
         // kernel.py:22  for i in T.serial(64):
         const uint32_t rise_l1 = get_write_ptr(cb_rise);
         for (uint32_t i = 0; i < rise_rows; ++i) {
-            noc_async_read_page((bx * 2 + by) * 2 + i, rise_handed, rise_l1 + i * rise_tile_bytes);
+            noc_async_read_page((bx * 2 + by) * rise_handed_tile_rows + i, rise_handed, rise_l1 + i * rise_tile_bytes);
         }
         noc_async_read_barrier();
         cb_push_back(cb_rise, rise_tiles);

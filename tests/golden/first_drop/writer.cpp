@@ -8,6 +8,8 @@ constexpr uint32_t cb_scores_out = tt::CBIndex::c_16;  // 2 blocks of 2 x 2 tile
 constexpr uint32_t scores_out_rows = 2, scores_out_cols = 2, scores_out_tiles = scores_out_rows * scores_out_cols;
 constexpr uint32_t cb_scratch = tt::CBIndex::c_17;  // 20480 bytes for lines of tensors and blocks of scalar code
 constexpr uint32_t cb_stored = tt::CBIndex::c_18;  // no data: a word of the writer for the reader
+constexpr uint32_t scores_handed_tile_rows = 2, scores_handed_tile_cols = 2;  // tensor scores_handed, in tiles
+constexpr uint32_t C_tile_cols = 4;  // tensor C, in tiles
 
 // A tensor whose elements are read and written one at a time. A line of it is kept in L1; behind it is room for an
 // element on its way out.
@@ -132,8 +134,8 @@ void kernel_main() {
         const uint32_t scores_out_l1 = get_read_ptr(cb_scores_out);
         for (uint32_t i = 0; i < scores_out_rows; ++i) {
             for (uint32_t j = 0; j < scores_out_cols; ++j) {
-                noc_async_write_page(((bx * 2 + by) * 2 + i) * 2 + j, scores_handed_pages,
-                    scores_out_l1 + (i * scores_out_cols + j) * scores_out_tile_bytes);
+                noc_async_write_page(((bx * 2 + by) * scores_handed_tile_rows + i) * scores_handed_tile_cols + j,
+                    scores_handed_pages, scores_out_l1 + (i * scores_out_cols + j) * scores_out_tile_bytes);
             }
         }
         noc_async_writes_flushed();
@@ -179,7 +181,7 @@ void kernel_main() {
         const uint32_t scores_out_l1_1 = get_read_ptr(cb_scores_out);
         for (uint32_t i = 0; i < scores_out_rows; ++i) {
             for (uint32_t j_1 = 0; j_1 < scores_out_cols; ++j_1) {
-                noc_async_write_page((by * 2 + i) * 4 + bx * 2 + j_1, C_pages,
+                noc_async_write_page((by * 2 + i) * C_tile_cols + bx * 2 + j_1, C_pages,
                     scores_out_l1_1 + (i * scores_out_cols + j_1) * scores_out_tile_bytes);
             }
         }

@@ -11,6 +11,9 @@ constexpr uint32_t v_rows = 2, v_cols = 2, v_tiles = v_rows * v_cols;
 constexpr uint32_t cb_mask = tt::CBIndex::c_3;  // 3 x 1 tiles, Float16_b
 constexpr uint32_t mask_tiles = 3;
 constexpr uint32_t cb_ones = tt::CBIndex::c_4;  // 1 x 1 tiles, Float16_b
+constexpr uint32_t Q_tile_rows = 4, Q_tile_cols = 2;  // tensor Q, in tiles
+constexpr uint32_t K_tile_rows = 4, K_tile_cols = 2;  // tensor K, in tiles
+constexpr uint32_t V_tile_rows = 4, V_tile_cols = 2;  // tensor V, in tiles
 
 // Stores a float32 number as element (i, j) of a tile: in bfloat16, or whole where the buffer's tiles are that large.
 template <uint32_t tile_bytes>
@@ -91,7 +94,8 @@ void kernel_main() {
         const uint32_t q_l1 = get_write_ptr(cb_q);
         for (uint32_t i = 0; i < q_rows; ++i) {
             for (uint32_t j = 0; j < q_cols; ++j) {
-                noc_async_read_page((by * 4 + bx * 2 + i) * 2 + j, Q, q_l1 + (i * q_cols + j) * q_tile_bytes);
+                noc_async_read_page((by * Q_tile_rows + bx * 2 + i) * Q_tile_cols + j, Q,
+                    q_l1 + (i * q_cols + j) * q_tile_bytes);
             }
         }
         noc_async_read_barrier();
@@ -103,7 +107,8 @@ void kernel_main() {
             const uint32_t k_l1 = get_write_ptr(cb_k);
             for (uint32_t i = 0; i < k_rows; ++i) {
                 for (uint32_t j = 0; j < k_cols; ++j) {
-                    noc_async_read_page((by * 4 + n * 2 + i) * 2 + j, K, k_l1 + (j * k_rows + i) * k_tile_bytes);
+                    noc_async_read_page((by * K_tile_rows + n * 2 + i) * K_tile_cols + j, K,
+                        k_l1 + (j * k_rows + i) * k_tile_bytes);
                 }
             }
             noc_async_read_barrier();
@@ -113,7 +118,8 @@ void kernel_main() {
             const uint32_t v_l1 = get_write_ptr(cb_v);
             for (uint32_t i = 0; i < v_rows; ++i) {
                 for (uint32_t j = 0; j < v_cols; ++j) {
-                    noc_async_read_page((by * 4 + n * 2 + i) * 2 + j, V, v_l1 + (i * v_cols + j) * v_tile_bytes);
+                    noc_async_read_page((by * V_tile_rows + n * 2 + i) * V_tile_cols + j, V,
+                        v_l1 + (i * v_cols + j) * v_tile_bytes);
                 }
             }
             noc_async_read_barrier();

@@ -4,6 +4,7 @@
 
 constexpr uint32_t cb_out_out = tt::CBIndex::c_16;  // 2 blocks of 2 x 2 tiles, Float16_b
 constexpr uint32_t out_out_rows = 2, out_out_cols = 2, out_out_tiles = out_out_rows * out_out_cols;
+constexpr uint32_t Out_tile_rows = 4, Out_tile_cols = 2;  // tensor Out, in tiles
 
 void kernel_main() {
     const uint32_t Out_addr = get_arg_val<uint32_t>(0);
@@ -22,7 +23,7 @@ void kernel_main() {
         const uint32_t out_out_l1 = get_read_ptr(cb_out_out);
         for (uint32_t i = 0; i < out_out_rows; ++i) {
             for (uint32_t j = 0; j < out_out_cols; ++j) {
-                noc_async_write_page((by * 4 + bx * 2 + i) * 2 + j, Out,
+                noc_async_write_page((by * Out_tile_rows + bx * 2 + i) * Out_tile_cols + j, Out,
                     out_out_l1 + (i * out_out_cols + j) * out_out_tile_bytes);
             }
         }

@@ -6,6 +6,8 @@ constexpr uint32_t cb_a = tt::CBIndex::c_0;  // 8 x 8 tiles, Float32
 constexpr uint32_t a_rows = 8, a_cols = 8, a_tiles = a_rows * a_cols;
 constexpr uint32_t cb_b = tt::CBIndex::c_1;  // 8 x 8 tiles, Float32
 constexpr uint32_t b_rows = 8, b_cols = 8, b_tiles = b_rows * b_cols;
+constexpr uint32_t A_tile_cols = 8;  // tensor A, in tiles
+constexpr uint32_t B_tile_cols = 8;  // tensor B, in tiles
 
 void kernel_main() {
     const uint32_t A_addr = get_arg_val<uint32_t>(0);
@@ -26,14 +28,14 @@ void kernel_main() {
         const uint32_t a_l1 = get_write_ptr(cb_a);
         for (uint32_t i = 0; i < a_rows; ++i) {
             for (uint32_t j = 0; j < a_cols; ++j) {
-                noc_async_read_page(i * 8 + j, A, a_l1 + (i * a_cols + j) * a_tile_bytes);
+                noc_async_read_page(i * A_tile_cols + j, A, a_l1 + (i * a_cols + j) * a_tile_bytes);
             }
         }
         // kernel.py:21  T.copy(B, b)
         const uint32_t b_l1 = get_write_ptr(cb_b);
         for (uint32_t i = 0; i < b_rows; ++i) {
             for (uint32_t j = 0; j < b_cols; ++j) {
-                noc_async_read_page(i * 8 + j, B, b_l1 + (i * b_cols + j) * b_tile_bytes);
+                noc_async_read_page(i * B_tile_cols + j, B, b_l1 + (i * b_cols + j) * b_tile_bytes);
             }
         }
         noc_async_read_barrier();

@@ -4,6 +4,7 @@
 
 constexpr uint32_t cb_fourth = tt::CBIndex::c_16;  // 8 x 8 tiles, Float32
 constexpr uint32_t fourth_rows = 8, fourth_cols = 8, fourth_tiles = fourth_rows * fourth_cols;
+constexpr uint32_t C_tile_cols = 8;  // tensor C, in tiles
 
 void kernel_main() {
     const uint32_t C_addr = get_arg_val<uint32_t>(0);
@@ -19,7 +20,7 @@ void kernel_main() {
         const uint32_t fourth_l1 = get_read_ptr(cb_fourth);
         for (uint32_t i = 0; i < fourth_rows; ++i) {
             for (uint32_t j = 0; j < fourth_cols; ++j) {
-                noc_async_write_page(i * 8 + j, C, fourth_l1 + (i * fourth_cols + j) * fourth_tile_bytes);
+                noc_async_write_page(i * C_tile_cols + j, C, fourth_l1 + (i * fourth_cols + j) * fourth_tile_bytes);
             }
         }
         noc_async_writes_flushed();

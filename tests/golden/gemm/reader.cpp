@@ -6,6 +6,8 @@ constexpr uint32_t cb_A_shared = tt::CBIndex::c_0;  // 3 blocks of 4 x 2 tiles, 
 constexpr uint32_t A_shared_rows = 4, A_shared_cols = 2, A_shared_tiles = A_shared_rows * A_shared_cols;
 constexpr uint32_t cb_B_shared = tt::CBIndex::c_1;  // 3 blocks of 2 x 4 tiles, Float16_b
 constexpr uint32_t B_shared_rows = 2, B_shared_cols = 4, B_shared_tiles = B_shared_rows * B_shared_cols;
+constexpr uint32_t A_tile_cols = 16;  // tensor A, in tiles
+constexpr uint32_t B_tile_cols = 32;  // tensor B, in tiles
 
 void kernel_main() {
     const uint32_t A_addr = get_arg_val<uint32_t>(0);
@@ -31,7 +33,7 @@ void kernel_main() {
             const uint32_t A_shared_l1 = get_write_ptr(cb_A_shared);
             for (uint32_t i = 0; i < A_shared_rows; ++i) {
                 for (uint32_t j = 0; j < A_shared_cols; ++j) {
-                    noc_async_read_page((by * 4 + i) * 16 + k * 2 + j, A,
+                    noc_async_read_page((by * 4 + i) * A_tile_cols + k * 2 + j, A,
                         A_shared_l1 + (i * A_shared_cols + j) * A_shared_tile_bytes);
                 }
             }
@@ -39,7 +41,7 @@ void kernel_main() {
             const uint32_t B_shared_l1 = get_write_ptr(cb_B_shared);
             for (uint32_t i = 0; i < B_shared_rows; ++i) {
                 for (uint32_t j = 0; j < B_shared_cols; ++j) {
-                    noc_async_read_page((k * 2 + i) * 32 + bx * 4 + j, B,
+                    noc_async_read_page((k * 2 + i) * B_tile_cols + bx * 4 + j, B,
                         B_shared_l1 + (i * B_shared_cols + j) * B_shared_tile_bytes);
                 }
             }

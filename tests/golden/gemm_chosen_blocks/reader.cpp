@@ -4,6 +4,7 @@
 
 constexpr uint32_t cb_A_shared = tt::CBIndex::c_0;  // 2 blocks of 4 x 4 tiles, Float16_b
 constexpr uint32_t A_shared_rows = 4, A_shared_cols = 4, A_shared_tiles = A_shared_rows * A_shared_cols;
+constexpr uint32_t A_tile_cols = 16;  // tensor A, in tiles
 
 // How blocks that several cores need come to this one: it reads them, and sends them to the others of its group; or one
 // of these does, and this core receives them. All of them keep a block at the same place in L1.
@@ -74,7 +75,7 @@ void kernel_main() {
             if (A_shared_delivery.reads > 0) {
                 for (uint32_t i = 0; i < A_shared_rows; ++i) {
                     for (uint32_t j = 0; j < A_shared_cols; ++j) {
-                        noc_async_read_page((by * 4 + i) * 16 + k * 4 + j, A,
+                        noc_async_read_page((by * 4 + i) * A_tile_cols + k * 4 + j, A,
                             A_shared_l1 + (i * A_shared_cols + j) * A_shared_tile_bytes);
                     }
                 }

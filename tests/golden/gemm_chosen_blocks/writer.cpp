@@ -6,6 +6,8 @@ constexpr uint32_t cb_B_shared = tt::CBIndex::c_1;  // 2 blocks of 4 x 3 tiles, 
 constexpr uint32_t B_shared_rows = 4, B_shared_cols = 3, B_shared_tiles = B_shared_rows * B_shared_cols;
 constexpr uint32_t cb_C_local_out = tt::CBIndex::c_16;  // 2 blocks of 4 x 3 tiles, Float16_b
 constexpr uint32_t C_local_out_rows = 4, C_local_out_cols = 3, C_local_out_tiles = C_local_out_rows * C_local_out_cols;
+constexpr uint32_t B_tile_cols = 32;  // tensor B, in tiles
+constexpr uint32_t C_tile_cols = 32;  // tensor C, in tiles
 
 // Fills one tile with zeros by reading the zero-filled region every core keeps in L1: no processor
 // stores, and the read barrier of the block completes it.
@@ -93,8 +95,8 @@ void kernel_main() {
             if (B_shared_delivery.reads > 0) {
                 for (uint32_t i = 0; i < B_shared_rows; ++i) {
                     for (uint32_t j = 0; j < B_shared_cols; ++j) {
-                        if (bx * 3 + j < 32) {
-                            noc_async_read_page((k * 4 + i) * 32 + bx * 3 + j, B,
+                        if (bx * 3 + j < B_tile_cols) {
+                            noc_async_read_page((k * 4 + i) * B_tile_cols + bx * 3 + j, B,
                                 B_shared_l1 + (i * B_shared_cols + j) * B_shared_tile_bytes);
                         } else {
                             zero_tile<B_shared_tile_bytes>(B_shared_l1 + (i * B_shared_cols + j) * B_shared_tile_bytes);
@@ -112,8 +114,8 @@ void kernel_main() {
         const uint32_t C_local_out_l1 = get_read_ptr(cb_C_local_out);
         for (uint32_t i = 0; i < C_local_out_rows; ++i) {
             for (uint32_t j = 0; j < C_local_out_cols; ++j) {
-                if (bx * 3 + j < 32) {
-                    noc_async_write_page((by * 4 + i) * 32 + bx * 3 + j, C,
+                if (bx * 3 + j < C_tile_cols) {
+                    noc_async_write_page((by * 4 + i) * C_tile_cols + bx * 3 + j, C,
                         C_local_out_l1 + (i * C_local_out_cols + j) * C_local_out_tile_bytes);
                 }
             }

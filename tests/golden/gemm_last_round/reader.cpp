@@ -7,6 +7,7 @@ constexpr uint32_t B_shared_rows = 2, B_shared_cols = 8, B_shared_tiles = B_shar
 constexpr uint32_t cb_bias_shared = tt::CBIndex::c_2;  // 2 blocks of 1 x 8 tiles, Float32, first rows only
 constexpr uint32_t bias_shared_cols = 8, bias_shared_tiles = bias_shared_cols;
 constexpr uint32_t cb_zeros = tt::CBIndex::c_3;  // 1 x 1 tiles, Float16_b
+constexpr uint32_t B_tile_cols = 64;  // tensor B, in tiles
 
 // Fills one tile with zeros by reading the zero-filled region every core keeps in L1: no processor
 // stores, and the read barrier of the block completes it.
@@ -115,7 +116,7 @@ void kernel_main() {
             if (B_shared_delivery.reads > 0) {
                 for (uint32_t i = 0; i < B_shared_rows; ++i) {
                     for (uint32_t j = 0; j < B_shared_cols; ++j) {
-                        noc_async_read_page((k * 2 + i) * 64 + bx * 8 + j, B,
+                        noc_async_read_page((k * 2 + i) * B_tile_cols + bx * 8 + j, B,
                             B_shared_l1 + (i * B_shared_cols + j) * B_shared_tile_bytes);
                     }
                 }

@@ -6,6 +6,8 @@ constexpr uint32_t cb_A_shared = tt::CBIndex::c_0;  // 2 blocks of 8 x 2 tiles, 
 constexpr uint32_t A_shared_rows = 8, A_shared_cols = 2, A_shared_tiles = A_shared_rows * A_shared_cols;
 constexpr uint32_t cb_C_local_out = tt::CBIndex::c_16;  // 2 blocks of 2 x 8 tiles, Float16_b
 constexpr uint32_t C_local_out_rows = 2, C_local_out_cols = 8, C_local_out_tiles = C_local_out_rows * C_local_out_cols;
+constexpr uint32_t A_tile_cols = 32;  // tensor A, in tiles
+constexpr uint32_t C_tile_cols = 64;  // tensor C, in tiles
 
 // How blocks that several cores need come to this one: it reads them, and sends them to the others of its group; or one
 // of these does, and this core receives them. All of them keep a block at the same place in L1.
@@ -82,7 +84,7 @@ void kernel_main() {
             if (A_shared_delivery.reads > 0) {
                 for (uint32_t i = 0; i < A_shared_rows; ++i) {
                     for (uint32_t j = 0; j < A_shared_cols; ++j) {
-                        noc_async_read_page((by * 8 + i) * 32 + k * 2 + j, A,
+                        noc_async_read_page((by * 8 + i) * A_tile_cols + k * 2 + j, A,
                             A_shared_l1 + (i * A_shared_cols + j) * A_shared_tile_bytes);
                     }
                 }
@@ -99,7 +101,7 @@ void kernel_main() {
             const uint32_t C_local_out_l1 = get_read_ptr(cb_C_local_out);
             for (uint32_t i = 0; i < C_local_out_rows; ++i) {
                 for (uint32_t j = 0; j < C_local_out_cols; ++j) {
-                    noc_async_write_page((by * 8 + part * 2 + i) * 64 + bx * 8 + j, C,
+                    noc_async_write_page((by * 8 + part * 2 + i) * C_tile_cols + bx * 8 + j, C,
                         C_local_out_l1 + (i * C_local_out_cols + j) * C_local_out_tile_bytes);
                 }
             }

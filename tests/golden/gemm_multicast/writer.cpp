@@ -6,6 +6,8 @@ constexpr uint32_t cb_B_shared = tt::CBIndex::c_1;  // 3 blocks of 2 x 4 tiles, 
 constexpr uint32_t B_shared_rows = 2, B_shared_cols = 4, B_shared_tiles = B_shared_rows * B_shared_cols;
 constexpr uint32_t cb_C_local_out = tt::CBIndex::c_16;  // 2 blocks of 4 x 4 tiles, Float16_b
 constexpr uint32_t C_local_out_rows = 4, C_local_out_cols = 4, C_local_out_tiles = C_local_out_rows * C_local_out_cols;
+constexpr uint32_t B_tile_cols = 32;  // tensor B, in tiles
+constexpr uint32_t C_tile_cols = 32;  // tensor C, in tiles
 
 // How blocks that several cores need come to this one: it reads them, and sends them to the others of its group; or one
 // of these does, and this core receives them. All of them keep a block at the same place in L1.
@@ -82,7 +84,7 @@ void kernel_main() {
             if (B_shared_delivery.reads > 0) {
                 for (uint32_t i = 0; i < B_shared_rows; ++i) {
                     for (uint32_t j = 0; j < B_shared_cols; ++j) {
-                        noc_async_read_page((k * 2 + i) * 32 + bx * 4 + j, B,
+                        noc_async_read_page((k * 2 + i) * B_tile_cols + bx * 4 + j, B,
                             B_shared_l1 + (i * B_shared_cols + j) * B_shared_tile_bytes);
                     }
                 }
@@ -97,7 +99,7 @@ void kernel_main() {
         const uint32_t C_local_out_l1 = get_read_ptr(cb_C_local_out);
         for (uint32_t i = 0; i < C_local_out_rows; ++i) {
             for (uint32_t j = 0; j < C_local_out_cols; ++j) {
-                noc_async_write_page((by * 4 + i) * 32 + bx * 4 + j, C,
+                noc_async_write_page((by * 4 + i) * C_tile_cols + bx * 4 + j, C,
                     C_local_out_l1 + (i * C_local_out_cols + j) * C_local_out_tile_bytes);
             }
         }

@@ -6,6 +6,8 @@ constexpr uint32_t cb_A_shared = tt::CBIndex::c_0;  // 2 blocks of 2 x 1 tiles, 
 constexpr uint32_t A_shared_rows = 2, A_shared_tiles = A_shared_rows;
 constexpr uint32_t cb_B_shared = tt::CBIndex::c_1;  // 2 blocks of 2 x 1 tiles, Float32
 constexpr uint32_t B_shared_rows = 2, B_shared_tiles = B_shared_rows;
+constexpr uint32_t A_tile_cols = 4;  // tensor A, in tiles
+constexpr uint32_t B_tile_cols = 4;  // tensor B, in tiles
 
 void kernel_main() {
     const uint32_t A_addr = get_arg_val<uint32_t>(0);
@@ -30,12 +32,12 @@ void kernel_main() {
             // kernel.py:18  T.copy(A[by * 64, k * 32], A_shared)
             const uint32_t A_shared_l1 = get_write_ptr(cb_A_shared);
             for (uint32_t i = 0; i < A_shared_rows; ++i) {
-                noc_async_read_page((by * 2 + i) * 4 + k, A, A_shared_l1 + i * A_shared_tile_bytes);
+                noc_async_read_page((by * 2 + i) * A_tile_cols + k, A, A_shared_l1 + i * A_shared_tile_bytes);
             }
             // kernel.py:19  T.copy(B[bx * 64, k * 32], B_shared)
             const uint32_t B_shared_l1 = get_write_ptr(cb_B_shared);
             for (uint32_t i = 0; i < B_shared_rows; ++i) {
-                noc_async_read_page((bx * 2 + i) * 4 + k, B, B_shared_l1 + i * B_shared_tile_bytes);
+                noc_async_read_page((bx * 2 + i) * B_tile_cols + k, B, B_shared_l1 + i * B_shared_tile_bytes);
             }
             noc_async_read_barrier();
             cb_push_back(cb_A_shared, A_shared_tiles);

@@ -4,6 +4,7 @@
 
 constexpr uint32_t cb_C_local_out = tt::CBIndex::c_16;  // 2 blocks of 2 x 2 tiles, Float32
 constexpr uint32_t C_local_out_rows = 2, C_local_out_cols = 2, C_local_out_tiles = C_local_out_rows * C_local_out_cols;
+constexpr uint32_t C_tile_cols = 8;  // tensor C, in tiles
 
 void kernel_main() {
     const uint32_t C_addr = get_arg_val<uint32_t>(0);
@@ -22,7 +23,7 @@ void kernel_main() {
         const uint32_t C_local_out_l1 = get_read_ptr(cb_C_local_out);
         for (uint32_t i = 0; i < C_local_out_rows; ++i) {
             for (uint32_t j = 0; j < C_local_out_cols; ++j) {
-                noc_async_write_page((by * 2 + i) * 8 + bx * 2 + j, C,
+                noc_async_write_page((by * 2 + i) * C_tile_cols + bx * 2 + j, C,
                     C_local_out_l1 + (i * C_local_out_cols + j) * C_local_out_tile_bytes);
             }
         }

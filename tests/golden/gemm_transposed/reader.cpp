@@ -6,6 +6,8 @@ constexpr uint32_t cb_A_shared = tt::CBIndex::c_0;  // 2 blocks of 1 x 2 tiles, 
 constexpr uint32_t A_shared_cols = 2, A_shared_tiles = A_shared_cols;
 constexpr uint32_t cb_B_shared = tt::CBIndex::c_1;  // 2 blocks of 4 x 1 tiles, Float16_b
 constexpr uint32_t B_shared_rows = 4, B_shared_tiles = B_shared_rows;
+constexpr uint32_t A_tile_cols = 7;  // tensor A, in tiles
+constexpr uint32_t B_tile_rows = 10, B_tile_cols = 4;  // tensor B, in tiles
 
 // Fills one tile with zeros by reading the zero-filled region every core keeps in L1: no processor
 // stores, and the read barrier of the block completes it.
@@ -41,8 +43,8 @@ void kernel_main() {
             // kernel.py:18  T.copy(A[k * 32, by * 64], A_shared)
             const uint32_t A_shared_l1 = get_write_ptr(cb_A_shared);
             for (uint32_t j = 0; j < A_shared_cols; ++j) {
-                if (by * 2 + j < 7) {
-                    noc_async_read_page(k * 7 + by * 2 + j, A, A_shared_l1 + j * A_shared_tile_bytes);
+                if (by * 2 + j < A_tile_cols) {
+                    noc_async_read_page(k * A_tile_cols + by * 2 + j, A, A_shared_l1 + j * A_shared_tile_bytes);
                 } else {
                     zero_tile<A_shared_tile_bytes>(A_shared_l1 + j * A_shared_tile_bytes);
                 }
@@ -50,8 +52,8 @@ void kernel_main() {
             // kernel.py:19  T.copy(B[bx * 128, k * 32], B_shared)
             const uint32_t B_shared_l1 = get_write_ptr(cb_B_shared);
             for (uint32_t i = 0; i < B_shared_rows; ++i) {
-                if (bx * 4 + i < 10) {
-                    noc_async_read_page((bx * 4 + i) * 4 + k, B, B_shared_l1 + i * B_shared_tile_bytes);
+                if (bx * 4 + i < B_tile_rows) {
+                    noc_async_read_page((bx * 4 + i) * B_tile_cols + k, B, B_shared_l1 + i * B_shared_tile_bytes);
                 } else {
                     zero_tile<B_shared_tile_bytes>(B_shared_l1 + i * B_shared_tile_bytes);
                 }

@@ -4,6 +4,7 @@
 
 constexpr uint32_t cb_C_local = tt::CBIndex::c_16;  // 2 blocks of 2 x 4 tiles, Float32
 constexpr uint32_t C_local_rows = 2, C_local_cols = 4, C_local_tiles = C_local_rows * C_local_cols;
+constexpr uint32_t C_tile_rows = 7, C_tile_cols = 10;  // tensor C, in tiles
 
 void kernel_main() {
     const uint32_t C_addr = get_arg_val<uint32_t>(0);
@@ -22,8 +23,8 @@ void kernel_main() {
         const uint32_t C_local_l1 = get_read_ptr(cb_C_local);
         for (uint32_t i = 0; i < C_local_rows; ++i) {
             for (uint32_t j = 0; j < C_local_cols; ++j) {
-                if (by * 2 + i < 7 && bx * 4 + j < 10) {
-                    noc_async_write_page((by * 2 + i) * 10 + bx * 4 + j, C,
+                if (by * 2 + i < C_tile_rows && bx * 4 + j < C_tile_cols) {
+                    noc_async_write_page((by * 2 + i) * C_tile_cols + bx * 4 + j, C,
                         C_local_l1 + (i * C_local_cols + j) * C_local_tile_bytes);
                 }
             }

@@ -7,6 +7,7 @@ constexpr uint32_t x_cols = 4, x_tiles = x_cols;
 constexpr uint32_t cb_mask = tt::CBIndex::c_1;  // 2 x 1 tiles, Float16_b
 constexpr uint32_t mask_tiles = 2;
 constexpr uint32_t cb_mask_1 = tt::CBIndex::c_2;  // 1 x 1 tiles, Float16_b
+constexpr uint32_t X_tile_cols = 4;  // tensor X, in tiles
 
 // Stores a float32 number as element (i, j) of a tile: in bfloat16, or whole where the buffer's tiles are that large.
 template <uint32_t tile_bytes>
@@ -54,7 +55,7 @@ void kernel_main() {
         cb_reserve_back(cb_x, x_tiles);
         // kernel.py:17  T.copy(X[bx * 32, 0], x)
         const uint32_t x_l1 = get_write_ptr(cb_x);
-        for (uint32_t j = 0; j < x_cols; ++j) noc_async_read_page(bx * 4 + j, X, x_l1 + j * x_tile_bytes);
+        for (uint32_t j = 0; j < x_cols; ++j) noc_async_read_page(bx * X_tile_cols + j, X, x_l1 + j * x_tile_bytes);
         noc_async_read_barrier();
         cb_push_back(cb_x, x_tiles);
     }

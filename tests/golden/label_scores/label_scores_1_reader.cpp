@@ -9,6 +9,7 @@ constexpr uint32_t cb_mask = tt::CBIndex::c_3;  // 2 x 1 tiles, Float16_b
 constexpr uint32_t mask_tiles = 2;
 constexpr uint32_t cb_x_1_in = tt::CBIndex::c_4;  // 2 blocks of 1 x 4 tiles, Float32
 constexpr uint32_t x_1_in_cols = 4, x_1_in_tiles = x_1_in_cols;
+constexpr uint32_t X_tile_cols = 4;  // tensor X, in tiles
 
 // Stores a float32 number as element (i, j) of a tile: in bfloat16, or whole where the buffer's tiles are that large.
 template <uint32_t tile_bytes>
@@ -84,7 +85,7 @@ void kernel_main() {
         // kernel.py:24  T.copy(X[bx * 32, 0], x)
         const uint32_t x_1_in_l1 = get_write_ptr(cb_x_1_in);
         for (uint32_t j = 0; j < x_1_in_cols; ++j) {
-            noc_async_read_page(bx * 4 + j, X, x_1_in_l1 + j * x_1_in_tile_bytes);
+            noc_async_read_page(bx * X_tile_cols + j, X, x_1_in_l1 + j * x_1_in_tile_bytes);
         }
         // kernel.py:25  T.copy(largest[bx * 32], most)
         // kernel.py:27  x[i, j] = T.if_then_else(labels[bx * 32 + i] == j, x[i, j] - most[i], 0.0)

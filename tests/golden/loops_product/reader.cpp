@@ -6,6 +6,8 @@ constexpr uint32_t cb_A_operand = tt::CBIndex::c_0;  // 2 blocks of 1 x 3 tiles,
 constexpr uint32_t A_operand_cols = 3, A_operand_tiles = A_operand_cols;
 constexpr uint32_t cb_B_operand = tt::CBIndex::c_1;  // 2 blocks of 3 x 2 tiles, Float16_b
 constexpr uint32_t B_operand_rows = 3, B_operand_cols = 2, B_operand_tiles = B_operand_rows * B_operand_cols;
+constexpr uint32_t A_tile_cols = 3;  // tensor A, in tiles
+constexpr uint32_t B_tile_cols = 2;  // tensor B, in tiles
 
 void kernel_main() {
     const uint32_t A_addr = get_arg_val<uint32_t>(0);
@@ -27,12 +29,13 @@ void kernel_main() {
         // kernel.py:17  s += A[by * 32 + i, k] * B[k, j]
         const uint32_t A_operand_l1 = get_write_ptr(cb_A_operand);
         for (uint32_t j = 0; j < A_operand_cols; ++j) {
-            noc_async_read_page(bx * 3 + j, A, A_operand_l1 + j * A_operand_tile_bytes);
+            noc_async_read_page(bx * A_tile_cols + j, A, A_operand_l1 + j * A_operand_tile_bytes);
         }
         const uint32_t B_operand_l1 = get_write_ptr(cb_B_operand);
         for (uint32_t i = 0; i < B_operand_rows; ++i) {
             for (uint32_t j = 0; j < B_operand_cols; ++j) {
-                noc_async_read_page(i * 2 + j, B, B_operand_l1 + (i * B_operand_cols + j) * B_operand_tile_bytes);
+                noc_async_read_page(i * B_tile_cols + j, B,
+                    B_operand_l1 + (i * B_operand_cols + j) * B_operand_tile_bytes);
             }
         }
         noc_async_read_barrier();

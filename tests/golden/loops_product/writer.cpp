@@ -4,6 +4,7 @@
 
 constexpr uint32_t cb_C_tile = tt::CBIndex::c_16;  // 2 blocks of 1 x 2 tiles, Float32
 constexpr uint32_t C_tile_cols = 2, C_tile_tiles = C_tile_cols;
+constexpr uint32_t C_tile_cols_1 = 2;  // tensor C, in tiles
 
 void kernel_main() {
     const uint32_t C_addr = get_arg_val<uint32_t>(0);
@@ -20,7 +21,7 @@ void kernel_main() {
         // kernel.py:18  C[by * 32 + i, j] = T.max(s, 0.0)
         const uint32_t C_tile_l1 = get_read_ptr(cb_C_tile);
         for (uint32_t j = 0; j < C_tile_cols; ++j) {
-            noc_async_write_page(bx * 2 + j, C, C_tile_l1 + j * C_tile_tile_bytes);
+            noc_async_write_page(bx * C_tile_cols_1 + j, C, C_tile_l1 + j * C_tile_tile_bytes);
         }
         noc_async_writes_flushed();
         cb_pop_front(cb_C_tile, C_tile_tiles);

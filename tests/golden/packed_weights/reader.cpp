@@ -15,6 +15,9 @@ constexpr uint32_t S_tile_2_rows = 2, S_tile_2_tiles = S_tile_2_rows;
 constexpr uint32_t cb_S_tile_3 = tt::CBIndex::c_6;  // 2 blocks of 2 x 1 tiles, Float16_b
 constexpr uint32_t S_tile_3_rows = 2, S_tile_3_tiles = S_tile_3_rows;
 constexpr uint32_t cb_mask = tt::CBIndex::c_7;  // 1 x 1 tiles, Float16_b
+constexpr uint32_t A_tile_cols = 2;  // tensor A, in tiles
+constexpr uint32_t W_tile_cols = 2;  // tensor W, in tiles
+constexpr uint32_t S_tile_rows_1 = 2;  // tensor S, in tiles
 
 // Stores a float32 number as element (i, j) of a tile: in bfloat16, or whole where the buffer's tiles are that large.
 template <uint32_t tile_bytes>
@@ -76,30 +79,30 @@ void kernel_main() {
             cb_reserve_back(cb_S_tile_3, S_tile_3_tiles);
             // kernel.py:23  T.copy(A[by * 32, k * DEPTH], a)
             const uint32_t a_0_l1 = get_write_ptr(cb_a_0);
-            noc_async_read_page(bx * 2 + k, A, a_0_l1);
+            noc_async_read_page(bx * A_tile_cols + k, A, a_0_l1);
             const uint32_t a_1_l1 = get_write_ptr(cb_a_1);
-            noc_async_read_page((2 + bx) * 2 + k, A, a_1_l1);
+            noc_async_read_page((2 + bx) * A_tile_cols + k, A, a_1_l1);
             // kernel.py:24  T.copy(W[0, k * (DEPTH // 2)], packed)
             const uint32_t packed_l1 = get_write_ptr(cb_packed);
             for (uint32_t i = 0; i < packed_rows; ++i) {
-                noc_async_read_page(i * 2 + k, W, packed_l1 + i * packed_tile_bytes);
+                noc_async_read_page(i * W_tile_cols + k, W, packed_l1 + i * packed_tile_bytes);
             }
             // kernel.py:27  w[i, j] = number * S[i, (k * DEPTH + j) // GROUP]
             const uint32_t S_tile_l1 = get_write_ptr(cb_S_tile);
             for (uint32_t i = 0; i < S_tile_rows; ++i) {
-                noc_async_read_page(k * 2 * 2 + i, S, S_tile_l1 + i * S_tile_tile_bytes);
+                noc_async_read_page(k * 2 * S_tile_rows_1 + i, S, S_tile_l1 + i * S_tile_tile_bytes);
             }
             const uint32_t S_tile_1_l1 = get_write_ptr(cb_S_tile_1);
             for (uint32_t i = 0; i < S_tile_1_rows; ++i) {
-                noc_async_read_page((k * 2 + 1) * 2 + i, S, S_tile_1_l1 + i * S_tile_1_tile_bytes);
+                noc_async_read_page((k * 2 + 1) * S_tile_rows_1 + i, S, S_tile_1_l1 + i * S_tile_1_tile_bytes);
             }
             const uint32_t S_tile_2_l1 = get_write_ptr(cb_S_tile_2);
             for (uint32_t i = 0; i < S_tile_2_rows; ++i) {
-                noc_async_read_page(k * 2 * 2 + i, S, S_tile_2_l1 + i * S_tile_2_tile_bytes);
+                noc_async_read_page(k * 2 * S_tile_rows_1 + i, S, S_tile_2_l1 + i * S_tile_2_tile_bytes);
             }
             const uint32_t S_tile_3_l1 = get_write_ptr(cb_S_tile_3);
             for (uint32_t i = 0; i < S_tile_3_rows; ++i) {
-                noc_async_read_page((k * 2 + 1) * 2 + i, S, S_tile_3_l1 + i * S_tile_3_tile_bytes);
+                noc_async_read_page((k * 2 + 1) * S_tile_rows_1 + i, S, S_tile_3_l1 + i * S_tile_3_tile_bytes);
             }
             noc_async_read_barrier();
             cb_push_back(cb_a_0, 1);

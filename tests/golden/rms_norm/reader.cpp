@@ -8,6 +8,7 @@ constexpr uint32_t cb_x_in = tt::CBIndex::c_1;  // 2 blocks of 1 x 8 tiles, Floa
 constexpr uint32_t x_in_cols = 8, x_in_tiles = x_in_cols;
 constexpr uint32_t cb_ones = tt::CBIndex::c_2;  // 1 x 1 tiles, Float16_b
 constexpr uint32_t cb_zeros = tt::CBIndex::c_3;  // 1 x 1 tiles, Float16_b
+constexpr uint32_t X_tile_cols = 8;  // tensor X, in tiles
 
 // Fills one tile with zeros by reading the zero-filled region every core keeps in L1: no processor
 // stores, and the read barrier of the block completes it.
@@ -96,7 +97,9 @@ void kernel_main() {
         }
         // kernel.py:16  T.copy(X[bx * 32, 0], x)
         const uint32_t x_in_l1 = get_write_ptr(cb_x_in);
-        for (uint32_t j = 0; j < x_in_cols; ++j) noc_async_read_page(bx * 8 + j, X, x_in_l1 + j * x_in_tile_bytes);
+        for (uint32_t j = 0; j < x_in_cols; ++j) {
+            noc_async_read_page(bx * X_tile_cols + j, X, x_in_l1 + j * x_in_tile_bytes);
+        }
         noc_async_read_barrier();
         cb_push_back(cb_weight_in, weight_in_tiles);
         cb_push_back(cb_x_in, x_in_tiles);

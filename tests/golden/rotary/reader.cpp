@@ -6,6 +6,7 @@ constexpr uint32_t cb_c = tt::CBIndex::c_0;  // 2 blocks of 1 x 2 tiles, Float32
 constexpr uint32_t c_cols = 2, c_tiles = c_cols;
 constexpr uint32_t cb_x_matrix = tt::CBIndex::c_1;  // 2 blocks of 1 x 2 tiles, Float32
 constexpr uint32_t x_matrix_cols = 2, x_matrix_tiles = x_matrix_cols;
+constexpr uint32_t X_tile_cols = 2;  // tensor X, in tiles
 
 void kernel_main() {
     const uint32_t X_addr = get_arg_val<uint32_t>(0);
@@ -25,7 +26,7 @@ void kernel_main() {
             cb_reserve_back(cb_x_matrix, x_matrix_tiles);
             const uint32_t x_matrix_l1 = get_write_ptr(cb_x_matrix);
             for (uint32_t j = 0; j < x_matrix_cols; ++j) {
-                noc_async_read_page(x_0 * 2 + j, X, x_matrix_l1 + j * x_matrix_tile_bytes);
+                noc_async_read_page(x_0 * X_tile_cols + j, X, x_matrix_l1 + j * x_matrix_tile_bytes);
             }
             noc_async_read_barrier();
             cb_push_back(cb_x_matrix, x_matrix_tiles);

@@ -5,6 +5,7 @@
 constexpr uint32_t cb_x_in = tt::CBIndex::c_0;  // 2 blocks of 1 x 8 tiles, Float16_b
 constexpr uint32_t x_in_cols = 8, x_in_tiles = x_in_cols;
 constexpr uint32_t cb_ones = tt::CBIndex::c_1;  // 1 x 1 tiles, Float16_b
+constexpr uint32_t X_tile_cols = 8;  // tensor X, in tiles
 
 // Stores a float32 number as element (i, j) of a tile: in bfloat16, or whole where the buffer's tiles are that large.
 template <uint32_t tile_bytes>
@@ -57,7 +58,9 @@ void kernel_main() {
         cb_reserve_back(cb_x_in, x_in_tiles);
         // kernel.py:14  T.copy(X[bx * 64, 0], x)
         const uint32_t x_in_l1 = get_write_ptr(cb_x_in);
-        for (uint32_t j = 0; j < x_in_cols; ++j) noc_async_read_page(bx * 8 + j, X, x_in_l1 + j * x_in_tile_bytes);
+        for (uint32_t j = 0; j < x_in_cols; ++j) {
+            noc_async_read_page(bx * X_tile_cols + j, X, x_in_l1 + j * x_in_tile_bytes);
+        }
         noc_async_read_barrier();
         cb_push_back(cb_x_in, x_in_tiles);
     }

@@ -4,6 +4,7 @@
 
 constexpr uint32_t cb_x_out = tt::CBIndex::c_16;  // 2 blocks of 1 x 8 tiles, Float16_b
 constexpr uint32_t x_out_cols = 8, x_out_tiles = x_out_cols;
+constexpr uint32_t Y_tile_cols = 8;  // tensor Y, in tiles
 
 void kernel_main() {
     const uint32_t Y_addr = get_arg_val<uint32_t>(0);
@@ -19,7 +20,9 @@ void kernel_main() {
         cb_wait_front(cb_x_out, x_out_tiles);
         // kernel.py:21  T.copy(x, Y[bx * 64, 0])
         const uint32_t x_out_l1 = get_read_ptr(cb_x_out);
-        for (uint32_t j = 0; j < x_out_cols; ++j) noc_async_write_page(bx * 8 + j, Y, x_out_l1 + j * x_out_tile_bytes);
+        for (uint32_t j = 0; j < x_out_cols; ++j) {
+            noc_async_write_page(bx * Y_tile_cols + j, Y, x_out_l1 + j * x_out_tile_bytes);
+        }
         noc_async_writes_flushed();
         cb_pop_front(cb_x_out, x_out_tiles);
     }

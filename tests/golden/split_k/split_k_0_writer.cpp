@@ -4,6 +4,7 @@
 
 constexpr uint32_t cb_zeros = tt::CBIndex::c_16;  // 2 blocks of 2 x 2 tiles, Float32
 constexpr uint32_t zeros_rows = 2, zeros_cols = 2, zeros_tiles = zeros_rows * zeros_cols;
+constexpr uint32_t C_tile_cols = 4;  // tensor C, in tiles
 
 void kernel_main() {
     const uint32_t C_addr = get_arg_val<uint32_t>(0);
@@ -22,7 +23,7 @@ void kernel_main() {
         const uint32_t zeros_l1 = get_read_ptr(cb_zeros);
         for (uint32_t i = 0; i < zeros_rows; ++i) {
             for (uint32_t j = 0; j < zeros_cols; ++j) {
-                noc_async_write_page((by * 2 + i) * 4 + bx * 2 + j, C,
+                noc_async_write_page((by * 2 + i) * C_tile_cols + bx * 2 + j, C,
                     zeros_l1 + (i * zeros_cols + j) * zeros_tile_bytes);
             }
         }

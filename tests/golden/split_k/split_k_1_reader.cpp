@@ -9,6 +9,9 @@ constexpr uint32_t B_s_cols = 2, B_s_tiles = B_s_cols;
 constexpr uint32_t cb_C_tile = tt::CBIndex::c_2;  // 2 blocks of 2 x 2 tiles, Float32
 constexpr uint32_t C_tile_rows = 2, C_tile_cols = 2, C_tile_tiles = C_tile_rows * C_tile_cols;
 constexpr uint32_t cb_stored = tt::CBIndex::c_17;  // no data: a word of the writer for the reader
+constexpr uint32_t A_tile_cols = 8;  // tensor A, in tiles
+constexpr uint32_t B_tile_cols = 4;  // tensor B, in tiles
+constexpr uint32_t C_tile_cols_1 = 4;  // tensor C, in tiles
 
 void kernel_main() {
     const uint32_t A_addr = get_arg_val<uint32_t>(0);
@@ -39,12 +42,12 @@ void kernel_main() {
                 // kernel.py:22  T.copy(A[by * 64, bz * 64 + k * 32], A_s)
                 const uint32_t A_s_l1 = get_write_ptr(cb_A_s);
                 for (uint32_t i = 0; i < A_s_rows; ++i) {
-                    noc_async_read_page((by * 2 + i) * 8 + bz * 2 + k, A, A_s_l1 + i * A_s_tile_bytes);
+                    noc_async_read_page((by * 2 + i) * A_tile_cols + bz * 2 + k, A, A_s_l1 + i * A_s_tile_bytes);
                 }
                 // kernel.py:23  T.copy(B[bz * 64 + k * 32, bx * 64], B_s)
                 const uint32_t B_s_l1 = get_write_ptr(cb_B_s);
                 for (uint32_t j = 0; j < B_s_cols; ++j) {
-                    noc_async_read_page((bz * 2 + k) * 4 + bx * 2 + j, B, B_s_l1 + j * B_s_tile_bytes);
+                    noc_async_read_page((bz * 2 + k) * B_tile_cols + bx * 2 + j, B, B_s_l1 + j * B_s_tile_bytes);
                 }
                 noc_async_read_barrier();
                 cb_push_back(cb_A_s, A_s_tiles);
@@ -57,7 +60,7 @@ void kernel_main() {
             const uint32_t C_tile_l1 = get_write_ptr(cb_C_tile);
             for (uint32_t i = 0; i < C_tile_rows; ++i) {
                 for (uint32_t j = 0; j < C_tile_cols; ++j) {
-                    noc_async_read_page((by * 2 + i) * 4 + bx * 2 + j, C,
+                    noc_async_read_page((by * 2 + i) * C_tile_cols_1 + bx * 2 + j, C,
                         C_tile_l1 + (i * C_tile_cols + j) * C_tile_tile_bytes);
                 }
             }

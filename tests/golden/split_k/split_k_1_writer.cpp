@@ -5,6 +5,7 @@
 constexpr uint32_t cb_C_tile_1 = tt::CBIndex::c_16;  // 2 blocks of 2 x 2 tiles, Float32
 constexpr uint32_t C_tile_1_rows = 2, C_tile_1_cols = 2, C_tile_1_tiles = C_tile_1_rows * C_tile_1_cols;
 constexpr uint32_t cb_stored = tt::CBIndex::c_17;  // no data: a word of the writer for the reader
+constexpr uint32_t C_tile_cols = 4;  // tensor C, in tiles
 
 void kernel_main() {
     const uint32_t C_addr = get_arg_val<uint32_t>(0);
@@ -28,7 +29,7 @@ void kernel_main() {
             const uint32_t C_tile_1_l1 = get_read_ptr(cb_C_tile_1);
             for (uint32_t i = 0; i < C_tile_1_rows; ++i) {
                 for (uint32_t j = 0; j < C_tile_1_cols; ++j) {
-                    noc_async_write_page((by * 2 + i) * 4 + bx * 2 + j, C,
+                    noc_async_write_page((by * 2 + i) * C_tile_cols + bx * 2 + j, C,
                         C_tile_1_l1 + (i * C_tile_1_cols + j) * C_tile_1_tile_bytes);
                 }
             }

@@ -4,6 +4,7 @@
 
 constexpr uint32_t cb_part = tt::CBIndex::c_0;  // 2 blocks of 2 x 2 tiles, Float32
 constexpr uint32_t part_rows = 2, part_cols = 2, part_tiles = part_rows * part_cols;
+constexpr uint32_t P_tile_rows = 8, P_tile_cols = 8;  // tensor P, in tiles
 
 void kernel_main() {
     const uint32_t P_addr = get_arg_val<uint32_t>(0);
@@ -24,7 +25,7 @@ void kernel_main() {
             const uint32_t part_l1 = get_write_ptr(cb_part);
             for (uint32_t i = 0; i < part_rows; ++i) {
                 for (uint32_t j = 0; j < part_cols; ++j) {
-                    noc_async_read_page((s * 8 + by * 2 + i) * 8 + bx * 2 + j, P,
+                    noc_async_read_page((s * P_tile_rows + by * 2 + i) * P_tile_cols + bx * 2 + j, P,
                         part_l1 + (i * part_cols + j) * part_tile_bytes);
                 }
             }

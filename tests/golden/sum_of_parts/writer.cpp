@@ -4,6 +4,7 @@
 
 constexpr uint32_t cb_total_out = tt::CBIndex::c_16;  // 2 blocks of 2 x 2 tiles, Float16_b
 constexpr uint32_t total_out_rows = 2, total_out_cols = 2, total_out_tiles = total_out_rows * total_out_cols;
+constexpr uint32_t C_tile_cols = 8;  // tensor C, in tiles
 
 void kernel_main() {
     const uint32_t C_addr = get_arg_val<uint32_t>(0);
@@ -22,7 +23,7 @@ void kernel_main() {
         const uint32_t total_out_l1 = get_read_ptr(cb_total_out);
         for (uint32_t i = 0; i < total_out_rows; ++i) {
             for (uint32_t j = 0; j < total_out_cols; ++j) {
-                noc_async_write_page((by * 2 + i) * 8 + bx * 2 + j, C,
+                noc_async_write_page((by * 2 + i) * C_tile_cols + bx * 2 + j, C,
                     total_out_l1 + (i * total_out_cols + j) * total_out_tile_bytes);
             }
         }

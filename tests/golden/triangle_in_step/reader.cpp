@@ -5,6 +5,8 @@
 constexpr uint32_t cb_a = tt::CBIndex::c_0;  // 2 blocks of 1 x 1 tiles, Float16_b
 constexpr uint32_t cb_b = tt::CBIndex::c_1;  // 2 blocks of 1 x 2 tiles, Float16_b
 constexpr uint32_t b_cols = 2, b_tiles = b_cols;
+constexpr uint32_t B_tile_rows = 8, B_tile_cols = 2;  // tensor B, in tiles
+constexpr uint32_t A_tile_rows = 8, A_tile_cols = 8;  // tensor A, in tiles
 
 // How blocks that several cores need come to this one: it reads them, and sends them to the others of its group; or one
 // of these does, and this core receives them. All of them keep a block at the same place in L1.
@@ -80,7 +82,7 @@ void kernel_main() {
             const uint32_t b_l1 = get_write_ptr(cb_b);
             if (b_delivery.reads > 0) {
                 for (uint32_t j = 0; j < b_cols; ++j) {
-                    noc_async_read_page((by * 8 + k) * 2 + j, B, b_l1 + j * b_tile_bytes);
+                    noc_async_read_page((by * B_tile_rows + k) * B_tile_cols + j, B, b_l1 + j * b_tile_bytes);
                 }
             }
             noc_async_read_barrier();
@@ -91,7 +93,7 @@ void kernel_main() {
                 cb_reserve_back(cb_a, 1);
                 // kernel.py:18  T.copy(A[by, bx * 32, k * 32], a)
                 const uint32_t a_l1 = get_write_ptr(cb_a);
-                noc_async_read_page((by * 8 + bx_group * 4 + bx_member) * 8 + k, A, a_l1);
+                noc_async_read_page((by * A_tile_rows + bx_group * 4 + bx_member) * A_tile_cols + k, A, a_l1);
                 noc_async_read_barrier();
                 cb_push_back(cb_a, 1);
             }

@@ -4,6 +4,7 @@
 
 constexpr uint32_t cb_c = tt::CBIndex::c_16;  // 2 blocks of 1 x 2 tiles, Float32
 constexpr uint32_t c_cols = 2, c_tiles = c_cols;
+constexpr uint32_t C_tile_rows = 8, C_tile_cols = 2;  // tensor C, in tiles
 
 void kernel_main() {
     const uint32_t C_addr = get_arg_val<uint32_t>(0);
@@ -23,7 +24,8 @@ void kernel_main() {
         // kernel.py:21  T.copy(c, C[by, bx * 32, 0])
         const uint32_t c_l1 = get_read_ptr(cb_c);
         for (uint32_t j = 0; j < c_cols; ++j) {
-            noc_async_write_page((by * 8 + bx_group * 4 + bx_member) * 2 + j, C, c_l1 + j * c_tile_bytes);
+            noc_async_write_page((by * C_tile_rows + bx_group * 4 + bx_member) * C_tile_cols + j, C,
+                c_l1 + j * c_tile_bytes);
         }
         noc_async_writes_flushed();
         cb_pop_front(cb_c, c_tiles);

@@ -81,8 +81,9 @@ class BlockCosts:
             return None
         if self.sent:  # the writer, too: it begins to load for a unit when it has stored the one before
             return units * (self.first + max(one.compute, one.read) + one.wrote)
-        written = max(one.wrote, (units - 1) * (one.wrote - one.compute))  # the last block, or what compute waits for
-        return self.first + units * max(one.compute, one.read) + written
+        slowest = max(one.compute, one.read)
+        waited = max(0.0, one.wrote - slowest)  # a block is stored while the next one is read and computed
+        return self.first + units * slowest + (units - 1) * waited + one.wrote
 
     def count(self, var: Var, extent: int | None) -> int | None:
         index = self.indices.get(var)

@@ -4,9 +4,10 @@
     after    bx < 13, by < 10 : 224 x 160 of C, k < 16 : 128 deep         1 unit for a core
 
 Sizes are changed along indices of the grid and along loops that sum products (`block_sizes`), where an estimate of the
-time (`block_costs`) says that it saves a twentieth at least. Launches that take little time stay as they are, and so do
-those of which the user says which core does what, or for which `blocks` is `written`. Sums never get shorter formats:
-in a 16-bit DST, where longer sums in DST would lose bits, rounds are not taken together.
+time (`block_costs`) says that it saves a twentieth at least, a tenth where cores share nothing. Launches that take
+little time stay as they are, and so do those of which the user says which core does what, or for which `blocks` is
+`written`. Sums never get shorter formats: in a 16-bit DST, where longer sums in DST would lose bits, rounds are not
+taken together.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from tilelang_tt.passes.b_partition.block_sizes import Index, index_of_blocks, i
 
 LEAST_CYCLES = 17_500  # below that a launch is not looked at
 _LEAST_GAIN = 1.05
+_LEAST_GAIN_ALONE = 1.1  # where every core reads for itself: what DRAM gives then is estimated less well
 _MOST_TILES = 16  # of a block along an index
 _MOST_TRIED = 400  # sizes, before they are chosen one after the other
 
@@ -50,7 +52,7 @@ def _chosen(program: TileProgram, launch: Launch, decisions: list[Decision]) -> 
     if before is None or before < LEAST_CYCLES:
         return launch
     after, best = _fastest(costs, launch, indices)
-    if after * _LEAST_GAIN > before:
+    if after * _least_gain(costs, best) > before:
         return launch
     for var, tiles in best.items():
         if tiles != written[var]:
@@ -60,6 +62,11 @@ def _chosen(program: TileProgram, launch: Launch, decisions: list[Decision]) -> 
     text = f"about {after / before:.0%} of the time that blocks as written take"
     decisions.append(Decision("choose_blocks", launch.name, text, launch.location))
     return launch
+
+
+def _least_gain(costs: BlockCosts, best: Sizes) -> float:
+    costs.cycles(best)
+    return _LEAST_GAIN if costs.sent else _LEAST_GAIN_ALONE
 
 
 def _free(program: TileProgram, launch: Launch) -> bool:

@@ -222,7 +222,7 @@ class _Pages:
         self, access: TileAccess, tensor: TensorLayout, tile: tuple[Expr, Expr], slot: Expr, transfer: _Transfer
     ) -> KernelStmt:
         """The page of a tile; or the two that are its halves, of which the last tile may have one only."""
-        (row, col), (high, wide), half, number = tile, tensor.page_grid, None, scalar.var("half")
+        (row, col), (high, wide), half, number = tile, tensor.named_grid(access.tensor), None, scalar.var("half")
         guard_rows, guard_cols = access.guard_rows, access.guard_cols
         if tensor.halves is not None:
             half = Half(number, tensor.halves.sideways)
