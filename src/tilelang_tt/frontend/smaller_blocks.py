@@ -13,10 +13,11 @@ literals in its text, with their lines. A number that also says how much there i
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
+from itertools import pairwise
 from typing import Any, TypeVar
 
 from tvm.tirx import PrimFunc
@@ -24,9 +25,9 @@ from tvm.tirx import PrimFunc
 from tilelang_tt.arch import TILE
 from tilelang_tt.frontend.as_written import Written, as_written
 from tilelang_tt.ir import scalar, scalar_text
-from tilelang_tt.ir.dataflow import places
+from tilelang_tt.ir.dataflow import Place, places
 from tilelang_tt.ir.scalar import Expr, Var
-from tilelang_tt.ir.tile import Launch, Load, Store, TileProgram
+from tilelang_tt.ir.tile import Branch, Launch, Load, Store, TileProgram
 
 Name = TypeVar("Name", str, int)
 _DIVISORS = (2, 4, 8)
@@ -96,6 +97,7 @@ def moves_as_much(program: TileProgram, before: TileProgram) -> bool:
 
 
 _Moved = dict[tuple[int, type], int]
+_Arm = tuple[Expr, bool]
 
 
 def _tiles_moved(program: TileProgram) -> _Moved | None:
@@ -115,7 +117,7 @@ def _count(launch: Launch, blocks: int, values: dict[Var, int], found: _Moved) -
         if not isinstance(stmt, Load | Store):
             continue
         access = stmt.src if isinstance(stmt, Load) else stmt.dst
-        rounds = _lengths(((loop.var, loop.extent) for loop in place.loops), dict(values))
+        rounds = _lengths(((loop.var, loop.extent) for loop in place.loops), dict(values), _arms(place))
         if rounds is None:
             return False
         key = (access.tensor.param, type(stmt))
@@ -123,12 +125,28 @@ def _count(launch: Launch, blocks: int, values: dict[Var, int], found: _Moved) -
     return True
 
 
-def _lengths(loops: Iterator[tuple[Var, Expr]], values: dict[Var, int]) -> int | None:
-    """Rounds of loops, the last of each around the next; `values` get the last numbers."""
+def _arms(place: Place) -> list[_Arm]:
+    """Conditions that hold where a statement stands, and whether they do so or their opposite."""
+    around = place.around
+    branches = [(inner, outer.stmt) for inner, outer in pairwise(around) if isinstance(outer.stmt, Branch)]
+    return [(branch.condition, inner.body is branch.then) for inner, branch in branches]
+
+
+def _lengths(loops: Iterator[tuple[Var, Expr]], values: dict[Var, int], arms: Sequence[_Arm] = ()) -> int | None:
+    """Rounds of loops, the last of each around the next, in which the arms are taken that ask for one loop alone.
+
+    `values` get the last numbers.
+    """
     count = 1
     for var, extent in loops:
         if not values.keys() >= set(scalar.variables(extent)):
             return None
         length = scalar_text.evaluate(extent, values)
-        values[var], count = length - 1, count * length
+        asked = [(condition, taken) for condition, taken in arms if set(scalar.variables(condition)) == {var}]
+        count *= sum(_all_taken(asked, var, number) for number in range(length)) if asked else length
+        values[var] = length - 1
     return count
+
+
+def _all_taken(arms: list[_Arm], var: Var, number: int) -> bool:
+    return all(bool(scalar_text.evaluate(condition, {var: number})) is taken for condition, taken in arms)
