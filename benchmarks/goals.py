@@ -18,6 +18,7 @@ from typing import Any
 
 import tilelang
 
+from benchmarks.gqa_decode import gqa_decode
 from benchmarks.kernels import addition, attention, chain, copied, scaled
 from benchmarks.report import Row, print_table
 from benchmarks.tile_kernels import example
@@ -58,7 +59,7 @@ def _attention(tokens: int) -> Goal:
 
 def _decode(tokens: int) -> Goal:
     batch, groups, group, part, splits = 8, 8, 4, 512, 2
-    build = partial(example("gqa_decode").gqa_decode.get_tir, batch, groups, group, tokens, WIDTH, part, splits)
+    build = partial(gqa_decode.get_tir, batch, groups, group, tokens, WIDTH, part, splits)
     read = 2 * 2 * batch * groups * tokens * WIDTH
     return Goal(f"decode, b8 32q/8kv d{WIDTH} cache {tokens}", build, OF_DRAM_DECODE, read=read)
 

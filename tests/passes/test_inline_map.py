@@ -88,7 +88,8 @@ def test_a_rounding_the_user_asked_for_stays() -> None:
 def test_a_block_that_is_needed_later_is_kept() -> None:
     func = _two_steps("float32", "float32", reuse=True)
     text = body(after(form_sections, func))
-    assert "Map Y = X * 3\n" in text
+    assert "Map Y_out = X * 3\n" in text  # what is stored of it; nothing else reads it
+    assert "Map Z = (X * 3) + 1\n" in text
     assert keeps_meaning(form_sections, func, small_integers({"A": (64, 64)}))
 
 

@@ -4,6 +4,7 @@ import importlib
 from pathlib import Path
 
 import pytest
+from benchmarks import gqa_decode
 
 ROOT = Path(__file__).parents[2]
 MODULES = sorted(
@@ -16,3 +17,8 @@ MODULES = sorted(
 @pytest.mark.parametrize("module", MODULES)
 def test_it_can_be_imported(module: str) -> None:
     assert importlib.import_module(module).__doc__
+
+
+def test_the_decoding_kernel_is_right() -> None:
+    """It compares itself with torch."""
+    gqa_decode.main()

@@ -24,7 +24,8 @@ from tilelang_tt.ir.scalar import Var, int_value
 from tilelang_tt.ir.tensors_of_code import codes_of, stored_params
 from tilelang_tt.ir.tile import Launch, Load, Loop, TileProgram
 from tilelang_tt.passes.b_partition.block_costs import BlockCosts, Sizes
-from tilelang_tt.passes.b_partition.block_sizes import Index, index_of_blocks, index_of_rounds, resized
+from tilelang_tt.passes.b_partition.block_sizes import Index, index_of_blocks, index_of_rounds
+from tilelang_tt.passes.b_partition.resize_blocks import resized
 
 LEAST_CYCLES = 17_500  # below that a launch is not looked at
 _LEAST_GAIN = 1.05

@@ -33,9 +33,10 @@ from tilelang_tt.ir.tensors_of_code import codes_of, stored_params
 from tilelang_tt.ir.tile import Branch, Launch, Load, Loop, Stmt, TileProgram, mentioned, writes
 from tilelang_tt.ir.units import known_extents
 from tilelang_tt.passes.b_partition.block_costs import BlockCosts
-from tilelang_tt.passes.b_partition.block_sizes import index_of_rounds, resized
+from tilelang_tt.passes.b_partition.block_sizes import index_of_rounds
 from tilelang_tt.passes.b_partition.choose_blocks import LEAST_CYCLES
 from tilelang_tt.passes.b_partition.even_out import least_busiest
+from tilelang_tt.passes.b_partition.resize_blocks import resized
 from tilelang_tt.schedule_request import Request, Said
 
 _MOST_BLOCKS = 1 << 12

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.cb import Cb
-from tilelang_tt.ir.scalar import Expr
+from tilelang_tt.ir.kernel import KernelSet
+from tilelang_tt.ir.layout import Role
+from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.passes.f_verify.failure import fail
 
 EMPTY, OLD, FILLED = range(3)
@@ -94,3 +96,24 @@ def put_tile(tile: int, state: BlockState, *, row: bool = False) -> None:
         state.rows.add(tile)
     elif state.rows:
         state.rows.discard(tile)
+
+
+def pages_of(cb: Cb, first: int, count: int) -> list[tuple[Cb, int]]:
+    length = cb.pages
+    return [(cb, place % length) for place in range(first, first + count)]
+
+
+def parts_of(cb: Cb, first: int, count: int) -> Iterator[slice]:
+    """The same pages, as parts of the buffer: those behind its end are at its begin."""
+    length = cb.pages
+    while count > 0:
+        part = min(count, length - first)
+        yield slice(first, first + part)
+        first, count = 0, count - part
+
+
+def kept_shards(kernels: KernelSet) -> dict[Cb, tuple[Var, int]]:
+    """Shards that compute packs blocks into: what stands for the place of a block, and its tiles."""
+    layouts, streams = kernels.launch.layouts, kernels.launch.streams
+    stored = [b for b, stream in streams.items() if stream.finds_blocks and stream.producer is Role.COMPUTE]
+    return {kernels.cbs[b]: (first, layouts[b].tiles) for b in stored if (first := layouts[b].first) is not None}

@@ -10,7 +10,7 @@ page or a tile is run round by round; of any other loop two rounds are run, whic
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
@@ -33,7 +33,7 @@ from tilelang_tt.ir.movement import (
     ZeroRow,
     ZeroTile,
 )
-from tilelang_tt.ir.scalar import Expr, Var
+from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ops.row import Operand
 from tilelang_tt.passes.f_verify.block_state import (
     EMPTY,
@@ -43,6 +43,9 @@ from tilelang_tt.passes.f_verify.block_state import (
     BlockState,
     filled_in_one,
     join,
+    kept_shards,
+    pages_of,
+    parts_of,
     put_tile,
     require_whole_tile,
     use_tile,
@@ -69,7 +72,7 @@ class _Run:
         self.facts = Facts(kernels.program.sizes, kernels.launch.blocks)
         self.names = {**_FUNCTIONS, **{name_of(block): 0 for block, _ in kernels.launch.blocks}}
         self.moved = {cb.moves: cb for cb in kernels.all_cbs if cb.moves is not None}  # unless it is a shard
-        self.kept = _kept_shards(kernels)
+        self.kept = kept_shards(kernels)
         self.names |= {name_of(first): 0 for first, _ in self.kept.values()}
         self.steps: dict[int, list[tuple[Step, KernelStmt]]] = {}  # by identity of the list of statements
         self.codes: dict[int, CodeType | int] = {}  # by identity of the expression
@@ -209,17 +212,17 @@ class _Run:
 
     def reserve(self, cb: Cb, first: int, count: int, state: BlockState) -> None:
         pages = state.pages_of(cb)
-        for part in _parts(cb, first, count):
+        for part in parts_of(cb, first, count):
             pages[part] = pages[part].translate(RESERVED_AGAIN)
         if state.empty_where:
-            for page in _pages(cb, first, count):
+            for page in pages_of(cb, first, count):
                 state.empty_where.pop(page, None)
         if state.packing:
-            state.expected.update(_pages(cb, first, count))
+            state.expected.update(pages_of(cb, first, count))
 
     def push(self, cb: Cb, first: int, count: int, state: BlockState) -> None:
         pages, own = state.pages_of(cb), cb.producer is cb.consumer
-        for part in _parts(cb, first, count):
+        for part in parts_of(cb, first, count):
             if pages[part].count(FILLED) < part.stop - part.start:
                 for page, found in enumerate(pages[part], part.start):
                     keeps = own and (cb, page) not in state.expected
@@ -230,7 +233,7 @@ class _Run:
             if not own:
                 pages[part] = bytes(part.stop - part.start)  # the consumer's from here on
         if state.expected:
-            state.expected.difference_update(_pages(cb, first, count))
+            state.expected.difference_update(pages_of(cb, first, count))
 
     def page(self, cb: Cb, place: Expr, state: BlockState, values: Values) -> tuple[Cb, int]:
         """The page of a place; of one that the index of the block chooses, that of the first block."""
@@ -256,11 +259,11 @@ class _Run:
         cb, pages = stmt.cb, state.pages_of(stmt.cb)
         assert cb.reads is not None
         if cb.owners:  # the whole block comes from a shard: the core's own, or another one's
-            for _cb, page in _pages(cb, state.next.get(cb, 0), cb.tiles):
+            for _cb, page in pages_of(cb, state.next.get(cb, 0), cb.tiles):
                 pages[page] = FILLED
             return
         sent = scalar.negate(cb.reads > 0)
-        for _cb, page in _pages(cb, state.next.get(cb, 0), cb.tiles):
+        for _cb, page in pages_of(cb, state.next.get(cb, 0), cb.tiles):
             unread = state.empty_where.pop((cb, page), None)
             if pages[page] != FILLED and (unread is None or not scalar.same_form(unread, sent)):
                 raise fail("TT970", f"page {page} of '{cb.name}' is neither read nor sent by another core")
@@ -394,24 +397,3 @@ _STEPS: dict[type, Step] = {
     engine.Sfpu: _Run.compute,
     engine.DstCall: _Run.dst_call,
 }
-
-
-def _kept_shards(kernels: KernelSet) -> dict[Cb, tuple[Var, int]]:
-    """Shards that compute packs blocks into: what stands for the place of a block, and its tiles."""
-    layouts, streams = kernels.launch.layouts, kernels.launch.streams
-    stored = [b for b, stream in streams.items() if stream.finds_blocks and stream.producer is Role.COMPUTE]
-    return {kernels.cbs[b]: (first, layouts[b].tiles) for b in stored if (first := layouts[b].first) is not None}
-
-
-def _pages(cb: Cb, first: int, count: int) -> list[tuple[Cb, int]]:
-    length = cb.pages
-    return [(cb, place % length) for place in range(first, first + count)]
-
-
-def _parts(cb: Cb, first: int, count: int) -> Iterator[slice]:
-    """The same pages, as parts of the buffer: those behind its end are at its begin."""
-    length = cb.pages
-    while count > 0:
-        part = min(count, length - first)
-        yield slice(first, first + part)
-        first, count = 0, count - part
