@@ -174,7 +174,8 @@ def buffer_layout_text(layout: BufferLayout, shape: tuple[int, ...], names: Name
     text += ", stored once" if layout.constant else ""
     text += f", first row only, spread by the {layout.first_row.value}" if layout.first_row else ""
     text += f", from {names.bind(layout.first)}" if layout.first is not None else ""
-    return text + (f", rows {layout.pitch} apart" if layout.pitch else "")
+    text += f", rows {layout.pitch} apart" if layout.pitch else ""
+    return text + (", exact" if layout.exact else "")
 
 
 def read_buffer_layout(reader: Reader) -> BufferLayout:
@@ -191,7 +192,10 @@ def read_buffer_layout(reader: Reader) -> BufferLayout:
     first_row = engine.read(reader) if reader.maybe(", first row only, spread by the") else None
     first = reader.sight.variable(reader.name()) if reader.maybe(", from ") else None
     pitch = reader.int("apart") if reader.maybe(", rows ") else 0
-    return BufferLayout(rows, cols, format, page_bytes, order, row, col, outer, constant, first_row, first, pitch)
+    exact = reader.maybe(", exact")
+    return BufferLayout(
+        rows, cols, format, page_bytes, order, row, col, outer, constant, first_row, first, pitch, exact
+    )
 
 
 def _read_outer(reader: Reader) -> tuple[int, ...]:

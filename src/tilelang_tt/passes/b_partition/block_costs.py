@@ -166,6 +166,10 @@ class BlockCosts:
         if follows is not None and self.boxes:
             first, rest = {self.launch.blocks[0][0]}, {var for var, _ in self.launch.blocks[1:]}
             readers = (self.used[0] if follows & first else 1) * (self.used[1] if follows & rest else 1)
+        return self.loaded(size, readers)
+
+    def loaded(self, size: float, readers: int) -> float:
+        """A block of so many bytes that so many cores read; those that do not are sent it."""
         together = readers * size / (self.table["dram.rate"] * self.chip.dram_banks)
         own = size / self.table["noc.read_rate"]
         read = self.table["dram.read"] + max(together / _OF_BANKS, own / _OF_A_CORE)

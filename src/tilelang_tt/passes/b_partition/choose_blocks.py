@@ -19,6 +19,7 @@ from dataclasses import replace
 
 from tilelang_tt.compiled import Decision
 from tilelang_tt.ir.alike import alike
+from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.scalar import Var, int_value
 from tilelang_tt.ir.tensors_of_code import codes_of, stored_params
@@ -41,18 +42,17 @@ def choose_blocks(program: TileProgram) -> TileProgram:
 
 
 def _chosen(program: TileProgram, launch: Launch, decisions: list[Decision]) -> Launch:
-    if not program.options.blocks or not _free(program, launch):
+    if not program.options.blocks or not free(program, launch):
         return launch
-    indices = list(_indices(program, launch))
+    indices = list(indices_of(program, launch))
     if not indices or any(int_value(index.extent) is None for index in indices):
         return launch
-    follows = {buffer: set(found) for buffer, found in alike(program, launch).items()}
-    costs = BlockCosts(program, launch, indices, follows if program.options.multicast is not False else {})
+    costs = BlockCosts(program, launch, indices, followed(program, launch))
     written = {index.var: index.tiles for index in indices}
     before = costs.cycles(written)
     if before is None or before < LEAST_CYCLES:
         return launch
-    after, best = _fastest(costs, launch, indices)
+    after, best = fastest(costs, launch, indices)
     if after * _least_gain(costs, best) > before:
         return launch
     for var, tiles in best.items():
@@ -65,12 +65,19 @@ def _chosen(program: TileProgram, launch: Launch, decisions: list[Decision]) -> 
     return launch
 
 
+def followed(program: TileProgram, launch: Launch) -> dict[Buffer, set[Var]]:
+    """Blocks that cores may share, and the block indices that tell them apart."""
+    if program.options.multicast is False:
+        return {}
+    return {buffer: set(found) for buffer, found in alike(program, launch).items()}
+
+
 def _least_gain(costs: BlockCosts, best: Sizes) -> float:
     costs.cycles(best)
     return _LEAST_GAIN if costs.sent else _LEAST_GAIN_ALONE
 
 
-def _free(program: TileProgram, launch: Launch) -> bool:
+def free(program: TileProgram, launch: Launch) -> bool:
     """Whether nothing but the meaning of a launch depends on its blocks."""
     loaded = {stmt.src.tensor.param for stmt in walk(launch.body) if isinstance(stmt, Load)}
     placed = any(layout.placement is not None for layout in program.layouts.values())
@@ -79,7 +86,7 @@ def _free(program: TileProgram, launch: Launch) -> bool:
     return not (placed or asked or in_place or launch.updated or codes_of(launch))
 
 
-def _indices(program: TileProgram, launch: Launch) -> Iterator[Index]:
+def indices_of(program: TileProgram, launch: Launch) -> Iterator[Index]:
     """Along which blocks may have another size."""
     for var, extent in launch.blocks:
         index = index_of_blocks(program, launch, var, extent)
@@ -92,15 +99,15 @@ def _indices(program: TileProgram, launch: Launch) -> Iterator[Index]:
                 yield index
 
 
-def _fastest(costs: BlockCosts, launch: Launch, indices: list[Index]) -> tuple[float, Sizes]:
+def fastest(costs: BlockCosts, launch: Launch, indices: list[Index]) -> tuple[float, Sizes]:
     """The least estimate and its sizes: of all, if they are few; else blocks of the grid first, then rounds."""
     rounds = [index for index in indices if index.var not in {var for var, _ in launch.blocks}]
     blocks = [index for index in indices if index not in rounds]
-    ways = math.prod(len(_sizes(index, costs.counts[index.var])) for index in indices)
+    ways = math.prod(len(sizes_of(index, costs.counts[index.var])) for index in indices)
     best = {index.var: index.tiles for index in indices}
     least = costs.cycles(best) or math.inf
     for some in (indices,) if ways <= _MOST_TRIED else (blocks, rounds):
-        choices = [_sizes(index, costs.counts[index.var]) for index in some]
+        choices = [sizes_of(index, costs.counts[index.var]) for index in some]
         for sizes in itertools.product(*choices):
             tried = best | {index.var: tiles for index, tiles in zip(some, sizes, strict=True)}
             cycles = costs.cycles(tried)
@@ -109,7 +116,7 @@ def _fastest(costs: BlockCosts, launch: Launch, indices: list[Index]) -> tuple[f
     return least, best
 
 
-def _sizes(index: Index, counts: dict[int, int]) -> list[int]:
+def sizes_of(index: Index, counts: dict[int, int]) -> list[int]:
     """Numbers of tiles, without those that need as many blocks as fewer tiles would."""
     found: dict[int, int] = {}
     for tiles, count in counts.items():
@@ -119,7 +126,16 @@ def _sizes(index: Index, counts: dict[int, int]) -> list[int]:
     return [*found.values()]
 
 
+def resized_along(program: TileProgram, launch: Launch, sizes: Sizes) -> Launch:
+    """The launch with blocks of other sizes."""
+    written = {index.var: index.tiles for index in indices_of(program, launch)}
+    for var, tiles in sizes.items():
+        if tiles != written[var]:
+            launch = _resized(program, launch, var, tiles)
+    return launch
+
+
 def _resized(program: TileProgram, launch: Launch, var: Var, tiles: int) -> Launch:
     """Found anew: blocks have changed along other indices."""
-    index = next(index for index in _indices(program, launch) if index.var is var)
+    index = next(index for index in indices_of(program, launch) if index.var is var)
     return resized(launch, index, tiles)
