@@ -188,6 +188,15 @@ def _sums(stmt: Gemm, index: Index, var: Var) -> bool:
     return adds and depth <= index.sides and stmt.c not in {buffer for buffer, _ in index.sides}
 
 
+def sides_with(body: tuple[Stmt, ...], *sides: Side) -> set[Side]:
+    """These sides, and all that are walked together with them."""
+    found = set(sides)
+    alike = [pair for stmt in walk(body) for pair in _alike(stmt)]
+    while more := {b for a, b in alike if a in found} - found:
+        found |= more
+    return found
+
+
 @dataclass
 class _Sides:
     """Finds the sides of blocks that an index runs along; `wrong` where they are not treated alike."""
@@ -205,9 +214,8 @@ class _Sides:
         stmts = list(walk(body))
         for stmt in stmts:
             self.use(stmt)
-        alike = [pair for stmt in stmts for pair in _alike(stmt)]
-        while not self.wrong and (more := {b for a, b in alike if a in self.sides} - self.sides):
-            self.sides |= more
+        if not self.wrong:
+            self.sides = sides_with(body, *self.sides)
         if self.wrong or not self.sides or any(not self.may(side) for side in self.sides):
             return None
         if any(not self.treats_alike(stmt) for stmt in stmts):

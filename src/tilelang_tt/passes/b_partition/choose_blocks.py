@@ -27,6 +27,7 @@ from tilelang_tt.ir.tile import Launch, Load, Loop, TileProgram
 from tilelang_tt.passes.b_partition.block_costs import BlockCosts, Sizes
 from tilelang_tt.passes.b_partition.block_sizes import Index, index_of_blocks, index_of_rounds
 from tilelang_tt.passes.b_partition.resize_blocks import resized
+from tilelang_tt.passes.b_partition.single_blocks import with_indices
 
 LEAST_CYCLES = 17_500  # below that a launch is not looked at
 _LEAST_GAIN = 1.05
@@ -44,17 +45,18 @@ def choose_blocks(program: TileProgram) -> TileProgram:
 def _chosen(program: TileProgram, launch: Launch, decisions: list[Decision]) -> Launch:
     if not program.options.blocks or not free(program, launch):
         return launch
+    as_written, launch = launch, with_indices(program, launch)
     indices = list(indices_of(program, launch))
     if not indices or any(int_value(index.extent) is None for index in indices):
-        return launch
+        return as_written
     costs = BlockCosts(program, launch, indices, followed(program, launch))
     written = {index.var: index.tiles for index in indices}
     before = costs.cycles(written)
     if before is None or before < LEAST_CYCLES:
-        return launch
+        return as_written
     after, best = fastest(costs, launch, indices)
     if after * _least_gain(costs, best) > before:
-        return launch
+        return as_written
     for var, tiles in best.items():
         if tiles != written[var]:
             launch = _resized(program, launch, var, tiles)

@@ -9,16 +9,18 @@ Part of `split_sums`, which says when.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from tilelang_tt.arch import TILE
+from tilelang_tt.core_ranges import Core
 from tilelang_tt.formats import TILE_BYTES
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Memory, Tensor, TileAccess, unique_name
 from tilelang_tt.ir.elements import Element, ElementExpr
 from tilelang_tt.ir.fields import renamed, walk, with_expressions
-from tilelang_tt.ir.layout import BufferLayout, TensorLayout
+from tilelang_tt.ir.layout import BufferLayout, DeviceMemory, Placement, TensorLayout
 from tilelang_tt.ir.scalar import Expr, Var, int_value
 from tilelang_tt.ir.tile import (
     Branch,
@@ -36,7 +38,7 @@ from tilelang_tt.ir.tile import (
     all_writes,
 )
 from tilelang_tt.ops.expressions import apply
-from tilelang_tt.passes.b_partition.block_sizes import fills_with_zeros, index_of_blocks, index_of_rounds
+from tilelang_tt.passes.b_partition.block_sizes import Index, fills_with_zeros, index_of_rounds
 
 _FORMAT = "Float32"
 _AT_ONCE = 8  # parts that are added up in one pass through DST: each has a circular buffer
@@ -95,110 +97,104 @@ class Place:
 
     row: Var | None
     col: Var | None
-    others: tuple[tuple[Var, int], ...]  # and how many there are
-    rows: int  # of blocks
-    cols: int
+    counts: tuple[tuple[Var, int], ...]  # blocks along all indices
+
+    @property
+    def rows(self) -> int:
+        return self._count(self.row)
+
+    @property
+    def cols(self) -> int:
+        return self._count(self.col)
+
+    def _count(self, index: Var | None) -> int:
+        return next((count for var, count in self.counts if var is index), 1)
+
+    @property
+    def others(self) -> list[tuple[Var, int]]:
+        return [(var, count) for var, count in self.counts if var not in (self.row, self.col) and count > 1]
 
     @property
     def matrices(self) -> int:
-        count = 1
-        for _, extent in self.others:
-            count *= extent
-        return count
+        return math.prod(count for _, count in self.others)
 
     def matrix(self, part: Expr) -> Expr:
         number = part
-        for var, extent in self.others[::-1]:
-            number = number * extent + var
+        for var, count in reversed(self.others):
+            number = number * count + var
         return scalar.simplify(number)
 
 
-def place_of(program: TileProgram, launch: Launch, buffer: Buffer) -> Place | None:
-    """None: it is not known how many blocks there are."""
-    extents = {var: int_value(extent) for var, extent in launch.blocks}
-    if None in extents.values():
-        return None
-    sides: dict[int, Var] = {}
-    for var, extent in launch.blocks:
-        index = index_of_blocks(program, launch, var, extent)
-        for axis in (0, 1):
-            if index is not None and (buffer, axis) in index.sides:
-                sides[axis] = var
-    others = tuple((var, extent or 1) for var, extent in extents.items() if var not in sides.values())
-    counts = [extents[sides[axis]] or 1 if axis in sides else 1 for axis in (0, 1)]
-    return Place(sides.get(0), sides.get(1), others, *counts)
+def sides_of(indices: Iterable[Index], buffer: Buffer) -> tuple[Var | None, Var | None]:
+    """The block indices along rows and columns of a sum, where blocks may have other sizes."""
+    found = [next((one.var for one in indices if (buffer, axis) in one.sides), None) for axis in (0, 1)]
+    return found[0], found[1]
 
 
-def partial_tensor(program: TileProgram, launch: Launch, buffer: Buffer, place: Place, parts: int, param: int):  # type: ignore[no-untyped-def]
-    """The tensor of the parts of a sum, and how it lies."""
-    layout = launch.layouts[buffer]
-    shape = parts * place.matrices, place.rows * layout.rows, place.cols * layout.cols
+@dataclass(frozen=True)
+class Partial:
+    """The tensor of the parts of a sum, and which of its tiles a block of the grid has."""
+
+    tensor: Tensor
+    layout: TensorLayout
+    block: tuple[int, int]  # tiles that a core makes
+    tiles: tuple[int, int]  # of a matrix
+    place: Place
+
+    def access(self, block: BufferLayout, part: Expr) -> TileAccess:
+        place = self.place
+        row = scalar.const(0) if place.row is None else place.row * block.rows
+        col = scalar.const(0) if place.col is None else place.col * block.cols
+        beyond = place.rows * block.rows > self.tiles[0], place.cols * block.cols > self.tiles[1]
+        return TileAccess(self.tensor, place.matrix(part), row, col, block.rows, block.cols, *beyond)
+
+
+def partial(program: TileProgram, launch: Launch, buffer: Buffer, place: Place, parts: int) -> Partial:
+    block = launch.layouts[buffer]
+    tiles = place.rows * block.rows, place.cols * block.cols
+    sides = [scalar.const(side) for side in (parts * place.matrices, *tiles)]
+    shape = sides[0], scalar.const(tiles[0] * TILE), scalar.const(tiles[1] * TILE)
     name = unique_name(f"{buffer.name}_parts", program.names)
-    sizes = scalar.const(shape[0]), scalar.const(shape[1] * TILE), scalar.const(shape[2] * TILE)
-    tensor = Tensor(name, param, "float32", sizes, workspace=True, location=buffer.location)
-    tiles = scalar.const(shape[1]), scalar.const(shape[2])
-    return tensor, TensorLayout(1, 2, *tiles, scalar.const(shape[0]), _FORMAT, TILE_BYTES[_FORMAT])
+    tensor = Tensor(name, len(program.params), "float32", shape, workspace=True, location=buffer.location)
+    layout = TensorLayout(1, 2, sides[1], sides[2], sides[0], _FORMAT, TILE_BYTES[_FORMAT])
+    return Partial(tensor, layout, (block.rows, block.cols), tiles, place)
 
 
-def access_of(tensor: Tensor, tiles: tuple[int, int], block: BufferLayout, place: Place, part: Expr) -> TileAccess:
-    """A block of one part of a sum; `tiles`: of the tensor."""
-    row = scalar.const(0) if place.row is None else place.row * block.rows
-    col = scalar.const(0) if place.col is None else place.col * block.cols
-    beyond = place.rows * block.rows > tiles[0], place.cols * block.cols > tiles[1]
-    return TileAccess(tensor, place.matrix(part), row, col, block.rows, block.cols, *beyond)
+def with_partial(program: TileProgram, made: Partial, cores: tuple[Core, ...]) -> TileProgram:
+    """The program with such a tensor, in shards on the cores that make the parts."""
+    layout = made.layout
+    shard = tuple(map(scalar.const, (1, *made.block)))
+    placement = Placement(DeviceMemory.L1, (layout.batch, layout.row_tiles, layout.col_tiles), shard, cores)
+    layouts = {**program.layouts, made.tensor: replace(layout, placement=placement)}
+    return replace(program, layouts=layouts, params=(*program.params, made.tensor))
 
 
-def in_parts(found: LongSum, parts: int, tensors: dict[Buffer, Tensor], places: dict[Buffer, Place]) -> Launch:
-    """The launch that makes the parts. Those of the last one that are left over are zeros."""
+def in_parts(found: LongSum, parts: int, made: dict[Buffer, Partial]) -> Launch:
+    """The launch that makes the parts. Rounds of the last one that are left over are zeros."""
     part, rounds = scalar.var("part"), -(-found.rounds // parts)
     loop, launch = found.loop, found.launch
-    here = loop.var + part * rounds
-
-    def moved(expr: Expr) -> Expr:
-        return scalar.simplify(scalar.substitute(expr, {loop.var: here}))
-
-    inner: list[Stmt] = []
-    for stmt in loop.body:
-        if isinstance(stmt, Gemm):
-            begins = stmt.clear if int_value(stmt.clear) is not None else scalar.is_zero(loop.var)
-            inner.append(replace(stmt, clear=begins))
-        else:
-            new = with_expressions(stmt, moved)
-            if isinstance(new, Load) and parts * rounds > found.rounds:
-                along = [loop.var in scalar.variables(side) for side in (stmt.src.row, stmt.src.col)]
-                src = new.src
-                new = replace(
-                    new,
-                    src=replace(src, guard_rows=src.guard_rows or along[0], guard_cols=src.guard_cols or along[1]),
-                )
-            inner.append(new)
-    zeros = [
-        Fill(buffer, 0.0, loop.location)
-        for buffer in found.sums
-        if any(isinstance(stmt, Gemm) and stmt.c is buffer and int_value(stmt.clear) == 0 for stmt in inner)
-    ]
-    shorter = replace(loop, extent=scalar.const(rounds), body=tuple(inner))
+    inner = tuple(_moved(stmt, loop.var, part * rounds, beyond=parts * rounds > found.rounds) for stmt in loop.body)
+    adds = {stmt.c for stmt in inner if isinstance(stmt, Gemm) and int_value(stmt.clear) == 0}
+    zeros = tuple(Fill(buffer, 0.0, loop.location) for buffer in found.sums if buffer in adds)
+    shorter = replace(loop, extent=scalar.const(rounds), body=inner)
     stores = tuple(
-        Store(
-            buffer,
-            access_of(
-                tensors[buffer],
-                _whole(places[buffer], launch.layouts[buffer]),
-                launch.layouts[buffer],
-                places[buffer],
-                part,
-            ),
-            loop.location,
-        )
-        for buffer in found.sums
+        Store(buffer, made[buffer].access(launch.layouts[buffer], part), loop.location) for buffer in found.sums
     )
-    made = tuple(stmt for stmt in found.before if not isinstance(stmt, Store))
-    body = (*_needed(made, (shorter,), set(found.sums)), *zeros, shorter, *stores)
+    before = tuple(stmt for stmt in found.before if not isinstance(stmt, Store))
+    body = (*_needed(before, (shorter,), set(found.sums)), *zeros, shorter, *stores)
     return _alone(launch, f"{launch.name}_parts", (*launch.blocks, (part, scalar.const(parts))), body)
 
 
-def _whole(place: Place, block: BufferLayout) -> tuple[int, int]:
-    return place.rows * block.rows, place.cols * block.cols
+def _moved(stmt: Stmt, var: Var, rounds: Expr, *, beyond: bool) -> Stmt:
+    """A statement of the loop, so many rounds later; a product still clears in the first one of its part."""
+    if isinstance(stmt, Gemm):
+        return stmt
+    new = with_expressions(stmt, lambda expr: scalar.simplify(scalar.substitute(expr, {var: var + rounds})))
+    if not beyond or not isinstance(new, Load) or not isinstance(stmt, Load):
+        return new
+    rows, cols = (var in scalar.variables(side) for side in (stmt.src.row, stmt.src.col))
+    guarded = replace(new.src, guard_rows=new.src.guard_rows or rows, guard_cols=new.src.guard_cols or cols)
+    return replace(new, src=guarded)
 
 
 def at_once(parts: int) -> int | None:
@@ -210,9 +206,7 @@ def added_up(
     found: LongSum,
     parts: int,
     first: Var,
-    tensors: dict[Buffer, Tensor],
-    tiles: dict[Buffer, tuple[int, int]],
-    places: dict[Buffer, Place],
+    made: dict[Buffer, Partial],
 ) -> Launch:
     """The launch that adds them up, and does what follows."""
     launch, loop = found.launch, found.loop
@@ -234,7 +228,7 @@ def added_up(
             place = scalar.remainder(first + number * group + at, scalar.const(parts))
             if passes == 1:
                 place = scalar.remainder(first + at, scalar.const(parts))
-            src = access_of(tensors[buffer], tiles[buffer], layout, places[buffer], scalar.simplify(place))
+            src = made[buffer].access(layout, scalar.simplify(place))
             adds.append(Load(src, block, loop.location))
             blocks.append(block)
         begins = _begins_with_zeros(found, buffer)

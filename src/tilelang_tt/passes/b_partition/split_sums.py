@@ -27,25 +27,35 @@ from dataclasses import dataclass, replace
 from tilelang_tt.compiled import Decision
 from tilelang_tt.core_ranges import Core
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.buffers import Buffer, Tensor
-from tilelang_tt.ir.layout import DeviceMemory, Placement
+from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.room import l1_for_buffers
-from tilelang_tt.ir.scalar import int_value
+from tilelang_tt.ir.scalar import Var, int_value
 from tilelang_tt.ir.tile import Launch, TileProgram
 from tilelang_tt.passes.b_partition.block_costs import BlockCosts, Sizes
 from tilelang_tt.passes.b_partition.block_sizes import Index
-from tilelang_tt.passes.b_partition.choose_blocks import fastest, followed, free, indices_of, resized_along, sizes_of
+from tilelang_tt.passes.b_partition.choose_blocks import (
+    LEAST_CYCLES,
+    fastest,
+    followed,
+    free,
+    indices_of,
+    resized_along,
+    sizes_of,
+)
 from tilelang_tt.passes.b_partition.long_sums import (
     LongSum,
+    Partial,
     Place,
     added_up,
     at_once,
     beginning_apart,
     in_parts,
     long_sum,
-    partial_tensor,
-    place_of,
+    partial,
+    sides_of,
+    with_partial,
 )
+from tilelang_tt.passes.b_partition.single_blocks import with_indices
 from tilelang_tt.passes.b_partition.split_costs import SplitCosts
 
 _LEAST_GAIN = 1.1
@@ -65,25 +75,27 @@ def split_sums(program: TileProgram) -> TileProgram:
     return program
 
 
-def _split(program: TileProgram, launch: Launch) -> TileProgram:
+def _split(program: TileProgram, written: Launch) -> TileProgram:
     wanted = program.options.split_k
-    found = long_sum(program, launch) if wanted is not False and free(program, launch) else None
-    if found is None:
+    if wanted is False or not free(program, written):
         return program
-    indices = list(indices_of(program, launch))
-    if any(int_value(index.extent) is None for index in indices):
+    launch = with_indices(program, written) if program.options.blocks else written
+    found = long_sum(program, launch)
+    indices = [] if found is None else list(indices_of(program, launch))
+    extents = [int_value(extent) for _, extent in launch.blocks]
+    if found is None or None in (*extents, *(int_value(index.extent) for index in indices)):
         return program
-    costs = SplitCosts(program, found, indices, followed(program, launch))
+    follows = followed(program, launch)
+    costs = SplitCosts(program, found, indices, follows)
     best = min(_ways(program, found, costs, indices), key=lambda way: way.cycles, default=None)
-    if best is None or (not wanted and not _pays(program, launch, indices, best)):
+    if best is None or (not wanted and not _pays(BlockCosts(program, launch, indices, follows), launch, indices, best)):
         return program
-    return _in_two(program, found, best)
+    return _in_two(program, written, found, indices, best)
 
 
-def _pays(program: TileProgram, launch: Launch, indices: list[Index], best: _Way) -> bool:
-    costs = BlockCosts(program, launch, indices, followed(program, launch))
+def _pays(costs: BlockCosts, launch: Launch, indices: list[Index], best: _Way) -> bool:
     alone, _ = fastest(costs, launch, indices)
-    return best.cycles * _LEAST_GAIN <= alone
+    return alone >= LEAST_CYCLES and best.cycles * _LEAST_GAIN <= alone
 
 
 def _ways(program: TileProgram, found: LongSum, costs: SplitCosts, indices: list[Index]) -> Iterator[_Way]:
@@ -92,36 +104,31 @@ def _ways(program: TileProgram, found: LongSum, costs: SplitCosts, indices: list
     if costs.sum_tiles > _MOST_TILES * cores:
         return
     forced = eval(os.environ.get("SPLIT", "None"))
+    if forced and not os.environ.get("SHOWN"):
+        os.environ["SHOWN"] = "1"
+        print("indices", [(str(i.var.name), i.tiles) for i in indices])
     choices = [
         sizes_of(index, costs.counts[index.var]) if program.options.blocks else [index.tiles] for index in indices
     ]
+    sides = [sides_of(indices, buffer) for buffer in found.sums]
     for picked in itertools.product(*choices):
         sizes = {index.var: tiles for index, tiles in zip(indices, picked, strict=True)}
         known = costs.extents(sizes)
         if known is None:
             continue
-        blocks = math.prod(known.values())
-        for parts in range(2, cores // blocks + 1):
+        places = [Place(*one, tuple(known.items())) for one in sides]
+        for parts in range(2, cores // math.prod(known.values()) + 1):
             if forced and (parts, *(sizes[i.var] for i in indices)) != forced:
                 continue
-            if at_once(parts) is None:
+            if at_once(parts) is None or not all(_cores_of(place, parts, grid) for place in places):
                 continue
             cycles = costs.of_parts(sizes, parts)
-            if cycles is None or not all(
-                _cores_of(_place(program, found, buffer, sizes), parts, grid) for buffer in found.sums
-            ):
-                continue
-            yield _Way(parts, sizes, cycles + costs.of_sum(parts))
+            if cycles is not None:
+                yield _Way(parts, sizes, cycles + costs.of_sum(parts))
 
 
-def _place(program: TileProgram, found: LongSum, buffer: Buffer, sizes: Sizes) -> Place | None:
-    return place_of(program, resized_along(program, found.launch, sizes), buffer)
-
-
-def _cores_of(place: Place | None, parts: int, grid: Core) -> tuple[Core, ...]:
+def _cores_of(place: Place, parts: int, grid: Core) -> tuple[Core, ...]:
     """For each block of each part a core: those of a part are a rectangle, so that they can share what they load."""
-    if place is None:
-        return ()
     wide, high = place.cols, place.rows * place.matrices
     turned = wide > grid[0] or high > grid[1]
     if turned:
@@ -139,43 +146,32 @@ def _cores_of(place: Place | None, parts: int, grid: Core) -> tuple[Core, ...]:
     return tuple(cores)
 
 
-def _in_two(program: TileProgram, found: LongSum, way: _Way) -> TileProgram:
+def _in_two(program: TileProgram, written: Launch, found: LongSum, indices: list[Index], way: _Way) -> TileProgram:
+    """`found`: the sum in blocks as written."""
     launch, parts = found.launch, way.parts
     smaller = resized_along(program, launch, way.sizes)
     shorter = long_sum(program, smaller)
     assert shorter is not None
-    tensors: dict[Buffer, Tensor] = {}
-    tiles: dict[Buffer, tuple[int, int]] = {}
-    layouts = dict(program.layouts)
-    params = program.params
-    made_at: dict[Buffer, Place] = {}
-    for before, buffer in zip(found.sums, shorter.sums, strict=True):
-        place = place_of(program, smaller, buffer)
-        assert place is not None
-        tensor, layout = partial_tensor(program, smaller, buffer, place, parts, len(params))
-        block = smaller.layouts[buffer]
-        pages = (layout.batch, layout.row_tiles, layout.col_tiles)
-        shard = tuple(map(scalar.const, (1, block.rows, block.cols)))
-        cores = _cores_of(place, parts, program.options.core_grid)
-        layouts[tensor] = replace(layout, placement=Placement(DeviceMemory.L1, pages, shard, cores))
-        params = (*params, tensor)
-        tensors[before] = tensors[buffer] = tensor
-        tiles[before] = place.rows * block.rows, place.cols * block.cols
-        made_at[buffer] = place
-    makes = in_parts(shorter, parts, tensors, made_at)
-    added_at = {buffer: place_of(program, launch, buffer) for buffer in found.sums}
-    placed = replace(program, layouts=layouts, params=params)
-    if l1_for_buffers(placed) <= 0:
-        return program
+    counts, before = _counts(smaller), _counts(launch)
     first = scalar.var("first")
-    adds = added_up(found, parts, first, tensors, tiles, added_at)
-    at = program.launches.index(launch)
-    launches = (*program.launches[:at], makes, adds, *program.launches[at + 1 :])
+    made, added = dict[Buffer, Partial](), dict[Buffer, Partial]()
+    for whole, buffer in zip(found.sums, shorter.sums, strict=True):
+        sides = sides_of(indices, whole)
+        made[buffer] = partial(program, smaller, buffer, Place(*sides, counts), parts)
+        program = with_partial(program, made[buffer], _cores_of(made[buffer].place, parts, program.options.core_grid))
+        added[whole] = replace(made[buffer], place=Place(*sides, before))
+    if l1_for_buffers(program) <= 0:
+        return program
+    launches = in_parts(shorter, parts, made), added_up(found, parts, first, added)
+    at = program.launches.index(written)
     text = f"{parts} parts of the sum over {found.loop.var.name}, each on cores of its own, then added up"
-    result = replace(placed, launches=launches).with_decisions(
-        Decision("split_sums", launch.name, text, launch.location)
-    )
-    return _with_small_blocks(result, adds, first)
+    program = replace(program, launches=(*program.launches[:at], *launches, *program.launches[at + 1 :]))
+    program = program.with_decisions(Decision("split_sums", launch.name, text, launch.location))
+    return _with_small_blocks(program, launches[1], first)
+
+
+def _counts(launch: Launch) -> tuple[tuple[Var, int], ...]:
+    return tuple((var, int_value(extent) or 1) for var, extent in launch.blocks)
 
 
 def _with_small_blocks(program: TileProgram, adds: Launch, first) -> TileProgram:
