@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tilelang_tt.compiled import Decision
-from tilelang_tt.ir.alike import alike
+from tilelang_tt.ir.alike import followed
 from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.scalar import Var, int_value
@@ -49,7 +49,7 @@ def _chosen(program: TileProgram, launch: Launch, decisions: list[Decision]) -> 
     indices = list(indices_of(program, launch))
     if not indices or any(int_value(index.extent) is None for index in indices):
         return as_written
-    costs = BlockCosts(program, launch, indices, followed(program, launch))
+    costs = BlockCosts(program, launch, indices, told_apart(program, launch))
     written = {index.var: index.tiles for index in indices}
     before = costs.cycles(written)
     if before is None or before < LEAST_CYCLES:
@@ -67,11 +67,11 @@ def _chosen(program: TileProgram, launch: Launch, decisions: list[Decision]) -> 
     return launch
 
 
-def followed(program: TileProgram, launch: Launch) -> dict[Buffer, set[Var]]:
+def told_apart(program: TileProgram, launch: Launch) -> dict[Buffer, set[Var]]:
     """Blocks that cores may share, and the block indices that tell them apart."""
     if program.options.multicast is False:
         return {}
-    return {buffer: set(found) for buffer, found in alike(program, launch).items()}
+    return {buffer: set(found) for buffer, found in followed(program, launch).items()}
 
 
 def _least_gain(costs: BlockCosts, best: Sizes) -> float:

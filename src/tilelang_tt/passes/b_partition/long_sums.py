@@ -197,9 +197,9 @@ def _moved(stmt: Stmt, var: Var, rounds: Expr, *, beyond: bool) -> Stmt:
     return replace(new, src=guarded)
 
 
-def at_once(parts: int) -> int | None:
-    """How many parts are added up in one pass; None: their number has no such divisor."""
-    return next((count for count in range(min(_AT_ONCE, parts), 1, -1) if parts % count == 0), None)
+def _at_once(parts: int) -> int:
+    """How many parts are added up in one pass."""
+    return next(count for count in range(min(_AT_ONCE, parts), 0, -1) if parts % count == 0)
 
 
 def added_up(
@@ -211,8 +211,7 @@ def added_up(
     """The launch that adds them up, and does what follows."""
     launch, loop = found.launch, found.loop
     layouts, taken = dict(launch.layouts), set(launch.names)
-    group = at_once(parts)
-    assert group is not None
+    group = _at_once(parts)
     passes = parts // group
     number = scalar.var("step")
     before, adds = list(found.before), list[Stmt]()

@@ -20,6 +20,8 @@ from tilelang_tt.passes.b_partition.block_sizes import Index
 from tilelang_tt.passes.b_partition.long_sums import LongSum
 
 _OF_LINKS = 0.4  # share of what all links carry that reads of all cores from all get: read off products by the clock
+_OF_BANKS = {"wormhole_b0": 0.5, "blackhole": 0.65}  # share of their bandwidth that cores get that read for themselves
+_SENT = 1.4  # groups of cores wait for each other: times what a block takes by itself
 _LINKS = 2  # of each core on a NoC
 _STARTS = 2_000  # cycles of a launch in which the first blocks come and the last ones go
 
@@ -58,13 +60,18 @@ class SplitCosts(BlockCosts):
         self.cores = parts * math.prod(known.values())
         self.first, self.sent = 0.0, False
         one = self.body(self.found.loop.body)
-        return None if one is None else self.first + rounds * max(one.compute, one.read) + _STARTS
+        if one is None:
+            return None
+        return rounds * max(one.compute, one.read) + min(one.compute, one.read) + _STARTS
 
     def load(self, stmt: Load) -> float:
         size = math.prod(self.tiles(stmt.dst)) * self.launch.layouts[stmt.dst].page_bytes
         follows = self.follows.get(stmt.dst)
         readers = self.cores if follows is None else self.parts * math.prod(self.known[var] for var in follows)
-        return self.loaded(size, readers)
+        if readers < self.cores:
+            return _SENT * self.loaded(size, readers)
+        together = readers * size / (self.table["dram.rate"] * self.chip.dram_banks * _OF_BANKS[self.chip.name])
+        return self.table["dram.read"] + max(together, size / self.table["noc.read_rate"])
 
     def of_sum(self, parts: int) -> float:
         """Of the launch that adds parts up, and of what is between the two."""
