@@ -89,7 +89,9 @@ def test_numbers(name: str, arch: str) -> None:
         wanted = wanted + begun if epilogue == "begun" else wanted
         total = left.abs() @ right.abs() + 4
         # Float32 sums; a product of the chip is right to 10 bits. Then what the result's format keeps.
-        bound = total * (2**-10 if numerics == "chip" else k * 2**-24) + wanted.abs() * (2**-8 if out != "float32" else 0)
+        bound = total * (2**-10 if numerics == "chip" else k * 2**-24) + wanted.abs() * (
+            2**-8 if out != "float32" else 0
+        )
         assert ((kernel(a, b, bias, begun).double() - wanted).abs() <= bound).all()
 
 

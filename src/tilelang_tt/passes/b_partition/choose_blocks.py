@@ -4,10 +4,10 @@
     after    bx < 13, by < 10 : 224 x 160 of C, k < 16 : 128 deep         1 unit for a core
 
 Sizes are changed along indices of the grid and along loops that sum products (`block_sizes`), where an estimate of the
-time (`block_costs`) says that it saves a twentieth at least, a tenth where cores share nothing. Launches that take
-little time stay as they are, and so do those of which the user says which core does what, or for which `blocks` is
-`written`. Sums never get shorter formats: in a 16-bit DST, where longer sums in DST would lose bits, rounds are not
-taken together.
+time (`block_costs`) says that it saves a twentieth at least, a tenth where cores share nothing. A block that is larger
+than its tensor becomes as large as it. Launches that take little time stay as they are, and so do those of which the
+user says which core does what, or for which `blocks` is `written`. Sums never get shorter formats: in a 16-bit DST,
+where longer sums in DST would lose bits, rounds are not taken together.
 """
 
 from __future__ import annotations
@@ -56,7 +56,10 @@ def _chosen(program: TileProgram, launch: Launch, decisions: list[Decision]) -> 
         return as_written
     after, best = fastest(costs, launch, indices)
     if after * _least_gain(costs, best) > before:
-        return as_written
+        best = written | _whole(indices)
+        if best == written:
+            return as_written
+        after = costs.cycles(best) or before
     for var, tiles in best.items():
         if tiles != written[var]:
             launch = _resized(program, launch, var, tiles)
@@ -65,6 +68,15 @@ def _chosen(program: TileProgram, launch: Launch, decisions: list[Decision]) -> 
     text = f"about {after / before:.0%} of the time that blocks as written take"
     decisions.append(Decision("choose_blocks", launch.name, text, launch.location))
     return launch
+
+
+def _whole(indices: list[Index]) -> Sizes:
+    """Blocks that are larger than their tensors are as large as these: nobody makes what is behind their ends."""
+    return {
+        index.var: index.total
+        for index in indices
+        if index.total is not None and 0 < index.total < index.tiles and index.blocks(index.total) is not None
+    }
 
 
 def told_apart(program: TileProgram, launch: Launch) -> dict[Buffer, set[Var]]:
