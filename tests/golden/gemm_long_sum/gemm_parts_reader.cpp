@@ -34,13 +34,13 @@ void kernel_main() {
             // kernel.py:24  T.copy(A[by * BLOCK_M, k * BLOCK_K], A_shared)
             const uint32_t A_shared_l1 = get_write_ptr(cb_A_shared);
             for (uint32_t j = 0; j < A_shared_cols; ++j) {
-                noc_async_read_page(part * 32 + k * 4 + j, A, A_shared_l1 + j * A_shared_tile_bytes);
+                noc_async_read_page(part * 32 + k * A_shared_cols + j, A, A_shared_l1 + j * A_shared_tile_bytes);
             }
             // kernel.py:25  T.copy(B[k * BLOCK_K, bx * BLOCK_N], B_shared)
             const uint32_t B_shared_l1 = get_write_ptr(cb_B_shared);
             for (uint32_t i = 0; i < B_shared_rows; ++i) {
                 for (uint32_t j = 0; j < B_shared_cols; ++j) {
-                    noc_async_read_page((part * 32 + k * 4 + i) * B_tile_cols + bx * 2 + j, B,
+                    noc_async_read_page((part * 32 + k * B_shared_rows + i) * B_tile_cols + bx * B_shared_cols + j, B,
                         B_shared_l1 + (i * B_shared_cols + j) * B_shared_tile_bytes);
                 }
             }
