@@ -10,6 +10,7 @@ from typing import Any
 from tilelang_tt.ir.buffers import Buffer, Fold, Memory, Tensor
 from tilelang_tt.ir.grammar import Codec, Form, listed
 from tilelang_tt.ir.layout import Constant, Mask, Pool, Work
+from tilelang_tt.ir import scalar
 from tilelang_tt.ir.scalar import Var
 from tilelang_tt.ir.scalar_parse import read_expr
 from tilelang_tt.ir.text import INDENT, Line, Names, ParseError, Reader, Sight, lines_of, place, size
@@ -125,7 +126,8 @@ class _TileText:
             yield f"{INDENT}view of {self.names(block)} {self.block(view)}{place(view.location)}"
         yield f"{INDENT}body"
         yield from body_text(launch.body, self.names, 2)
-        firsts = [layout.first for layout in launch.layouts.values() if layout.first is not None]
+        places = [one for layout in launch.layouts.values() for one in (layout.first, layout.pitch)]
+        firsts = [one for one in places if scalar.is_var(one)]
         pools = [pool.whole for pool in launch.pools]
         things: list[Var | Buffer] = [*(var for var, _ in launch.blocks), *buffers, *launch.views, *firsts, *pools]
         for thing in things:

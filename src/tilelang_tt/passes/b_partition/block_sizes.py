@@ -271,7 +271,7 @@ class _Sides:
         block, axis = side
         layout = self.launch.layouts[block]
         plain = (
-            not layout.outer and not layout.constant and not layout.pitch and axis in (layout.row_axis, layout.col_axis)
+            not layout.outer and not layout.constant and not layout.is_part and axis in (layout.row_axis, layout.col_axis)
         )
         return plain and block.shape[axis] == self.tiles * TILE and (block, 1 - axis) not in self.sides
 
