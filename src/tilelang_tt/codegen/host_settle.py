@@ -1,7 +1,7 @@
 """The part of main.cpp that settles what its plan leaves to the call: `runtime/settle.py` in C++.
 
 plan   A_s: 4 pages, or the shard of A        ->   const Use A_use = are_shards(A_shards, ..., A_s_tiles, 2, 2) ? ...;
-                                                   if (A_use != Use::Moved) create_cb_on_shard(...); else create_cb(...);
+                                                   if (A_use != Use::Moved) create_cb_on_shard(...); else ...
 plan   match: a block runs where its C lies   ->   const std::optional<Pieces> pieces = pieces_of(C_shards, ...);
 """
 
@@ -245,10 +245,7 @@ def _first_tiles(block: BlockPlan, names: Names) -> str:
     values = _values(block, names)
     extents = ", ".join(names.size(extent) for extent in block.extents)
     sides = ", ".join(cpp_size(side, values) for side in (block.batch, block.row, block.col))
-    head = (
-        "[&](int64_t block) {\n"
-        f"        const std::vector<int64_t> index = indices_of(block, {{{extents}}});\n"
-    )
+    head = f"[&](int64_t block) {{\n        const std::vector<int64_t> index = indices_of(block, {{{extents}}});\n"
     if not block.loops:
         return f"{head}        return std::vector{{TilePlace{{{sides}}}}};\n    }}"
     body, indent = f"found.push_back({{{sides}}});\n", " " * 8

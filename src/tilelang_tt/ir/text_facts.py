@@ -7,8 +7,8 @@ from enum import Enum
 from typing import TypeVar
 
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.cb import InShard
 from tilelang_tt.ir.buffers import Buffer, Tensor
+from tilelang_tt.ir.cb import InShard
 from tilelang_tt.ir.grammar import Codec, Form, Grammar, listed
 from tilelang_tt.ir.layout import (
     BufferLayout,

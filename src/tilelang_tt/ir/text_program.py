@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, replace
 from typing import Any
 
+from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Fold, Memory, Tensor
 from tilelang_tt.ir.grammar import Codec, Form, listed
 from tilelang_tt.ir.layout import Constant, Mask, Pool, Work
-from tilelang_tt.ir import scalar
 from tilelang_tt.ir.scalar import Var
 from tilelang_tt.ir.scalar_parse import read_expr
 from tilelang_tt.ir.text import INDENT, Line, Names, ParseError, Reader, Sight, lines_of, place, size

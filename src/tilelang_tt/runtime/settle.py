@@ -68,9 +68,7 @@ class _Launch:
             for tensor in dict.fromkeys(block.tensor for block in blocks.values())
         }
         known = {name: self.known(block, uses[block.tensor]) for name, block in blocks.items()}
-        cbs = tuple(
-            cb if cb.block is None else self.buffer(cb, cb.block, uses[cb.block.tensor]) for cb in launch.cbs
-        )
+        cbs = tuple(cb if cb.block is None else self.buffer(cb, cb.block, uses[cb.block.tensor]) for cb in launch.cbs)
         kernels = tuple(
             replace(kernel, runtime_args=tuple(_argument(arg, known) for arg in kernel.runtime_args))
             for kernel in launch.kernels

@@ -33,7 +33,7 @@ from tilelang_tt.ir.buffers import Buffer, Tensor, TileAccess
 from tilelang_tt.ir.dataflow import Place, places
 from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.layout import DeviceMemory, Role, TileOrder
-from tilelang_tt.ir.scalar import Expr, Var, int_value
+from tilelang_tt.ir.scalar import Var, int_value
 from tilelang_tt.ir.shard_places import (
     Numbers,
     Rounds,

@@ -67,9 +67,7 @@ def _at_call(cb: Cb) -> list[Arg]:
     """What the call says of a circular buffer that may be the core's shard."""
     found = [] if cb.found is None else [cb.found.block, cb.found.shard, cb.found.pitch]
     kinds = (ArgKind.MOVES, ArgKind.BLOCK_PAGES, ArgKind.SHARD_PAGES, ArgKind.PITCH)
-    return [
-        Arg(cb.name, kind, var) for kind, var in zip(kinds, (cb.moves, *found), strict=False) if var is not None
-    ]
+    return [Arg(cb.name, kind, var) for kind, var in zip(kinds, (cb.moves, *found), strict=False) if var is not None]
 
 
 def _host_sizes(body: tuple[KernelStmt, ...], known: set[Var]) -> tuple[tuple[KernelStmt, ...], list[tuple[Var, Expr]]]:
