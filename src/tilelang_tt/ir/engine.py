@@ -263,7 +263,7 @@ def dst_tiles(stmt: KernelStmt) -> tuple[Expr, ...]:
     return (scalar.const(stmt.tiles[-1]),) if isinstance(stmt, MatmulBlock) else marked(stmt, Mark.SLOT)
 
 
-def unpacked(stmt: KernelStmt) -> tuple[tuple[Cb, Expr, int], ...]:
+def unpacked(stmt: KernelStmt) -> tuple[tuple[Cb, Expr, int | Expr], ...]:
     """What an operation takes from circular buffers: the buffer, its first tile, how far the last one is from it."""
     match stmt:
         case CopyTile() | TransposeTile():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import get_args
 
@@ -121,7 +122,9 @@ def _read_count(reader: Reader) -> int | Var:
     extent = read_extent(reader)
     if extent is not None:
         return extent
-    return reader.either(reader.int, lambda: reader.sight.variable(reader.name()))
+    ways: tuple[Callable[[], int | Var], ...] = (reader.int, lambda: reader.sight.variable(reader.name()))
+    found: int | Var = reader.either(*ways)
+    return found
 
 
 def _read_dst(reader: Reader) -> Expr:

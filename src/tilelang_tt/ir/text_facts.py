@@ -198,7 +198,7 @@ def read_buffer_layout(reader: Reader) -> BufferLayout:
     first = reader.sight.variable(reader.name()) if reader.maybe(", from ") else None
     pitch: int | Var = 0
     if reader.maybe(", rows "):
-        ways = (reader.int, lambda: reader.sight.variable(reader.name()))
+        ways: tuple[Callable[[], int | Var], ...] = (reader.int, lambda: reader.sight.variable(reader.name()))
         pitch = reader.then(reader.either(*ways), "apart")
     return BufferLayout(rows, cols, format, page_bytes, order, row, col, outer, constant, first_row, first, pitch)
 

@@ -77,15 +77,10 @@ def _kernel(
     constants = [cbs[buffer] for buffer in launch.constants]
     loads = [stmt for stmt in walk(launch.body) if isinstance(stmt, Load) and launch.streams[stmt.dst].once]
     kept = {buffer: cbs[buffer] for buffer, stream in launch.streams.items() if stream.once or stream.found_at_call}
-    filled, open_, shards = (
-        [cb for buffer, cb in kept.items() if select(launch.streams[buffer])]
-        for select in (
-            lambda stream: stream.producer is not Role.COMPUTE,
-            lambda stream: stream.found_at_call and stream.producer is role,
-            lambda stream: stream.producer is Role.COMPUTE,
-        )
-    )
-    given = [of_shard(kind, cb) for cb in open_ for kind in (CbKind.RESERVE, CbKind.PUSH)]
+    loaded = [cb for cb in kept.values() if cb.producer is not Role.COMPUTE]
+    shards = [cb for cb in kept.values() if cb.producer is Role.COMPUTE]
+    may_be_found = [cb for cb in loaded if cb.found is not None and cb.producer is role]
+    given = [of_shard(kind, cb) for cb in may_be_found for kind in (CbKind.RESERVE, CbKind.PUSH)]
     reserve, push, wait, pop = ([of_shard(kind, cb) for cb in shards] for kind in _ROUND)
     if role is Role.READER:
         return (
@@ -95,7 +90,7 @@ def _kernel(
             *units,
         )
     if role is Role.COMPUTE:
-        taken, back = ([of_shard(kind, cb) for cb in (*constants, *filled)] for kind in (CbKind.WAIT, CbKind.POP))
+        taken, back = ([of_shard(kind, cb) for cb in (*constants, *loaded)] for kind in (CbKind.WAIT, CbKind.POP))
         return (*taken, *reserve, *units, *back, *push)
     scratch = [cbs[buffer] for buffer, stream in launch.streams.items() if stream.is_scratch]
     return (*(CbCall(CbKind.RESERVE, cb, cb.tiles) for cb in scratch), *given, *units, *wait, *pop)
