@@ -92,11 +92,11 @@ def test_the_same_bits_as_with_torch_tensors(ttnn: Any, device: Any) -> None:
 @pytest.mark.parametrize(
     ("how", "calls", "note"),
     [
-        ({"layout": "ROW_MAJOR"}, ["to_layout"], "'A' was tilized on the device"),
+        ({"layout": "ROW_MAJOR"}, ["to_layout"], "'A' was tilized on the device: 16,384 B"),
         (
             {"layout": "ROW_MAJOR", "memory": "sharded"},
             ["to_memory_config", "to_layout"],
-            "'A' was unsharded, tilized on the device",
+            "'A' was unsharded, tilized on the device: 16,384 B",
         ),
     ],
 )
@@ -121,7 +121,7 @@ def test_storage_of_another_dtype(ttnn: Any, device: Any, storage: str) -> None:
     assert ttnn.calls == []
     cast = kernel(place(ttnn, device, a), place(ttnn, device, b))
     assert ttnn.calls == ["typecast"]
-    assert kernel.last_report.notes[0] == "'B' was cast on the device"
+    assert kernel.last_report.notes[0].startswith("'B' was cast on the device: ")
     assert torch.equal(stored.to_torch(), cast.to_torch())
 
 

@@ -182,7 +182,7 @@ _CB = Form(
     "{page_bytes:int} B{first_row?, first rows only}{is_word?, a word}{is_scratch?, room for scalar code}"
     "{is_row_room?, room for rows}"
     "{unpack_to_dest?, unpacked to DST}(?, in the shard of {shard:tensor}?)"
-    "(?, moved where {moves:new} else in the shard of {shard_at_call:tensor}?)"
+    "(?, moved where {moves:new} else in the shard of {shard_at_call:tensor}?)(?, {found:in_shard}?)"
     "(?, read where {reads:new} else sent, semaphores {ready:int} and {valid:int}?)(?, sent by {owners:int} in turn?)"
     "(?, {sub:sides} at a time?)",
 )

@@ -292,7 +292,8 @@ def launch(
             conversion = Conversion.of(ttnn, item, tensor, sizes, in_place=item.name in in_place(plan))
             tensor = conversion.run(ttnn, item, tensor, sizes)
             if conversion.steps:
-                notes.append(f"'{item.name}' was {', '.join(conversion.steps)} on the device")
+                moved = wanted["pages"] * wanted["page_bytes"]
+                notes.append(f"'{item.name}' was {', '.join(conversion.steps)} on the device: {moved:,} B")
         check_pages(wanted, tensor)
         placed[item.name] = tensor
     ready = time.perf_counter()

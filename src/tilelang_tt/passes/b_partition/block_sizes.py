@@ -278,9 +278,7 @@ class _Sides:
         """Whether a block may be longer along a side."""
         block, axis = side
         layout = self.launch.layouts[block]
-        plain = (
-            not layout.outer and not layout.constant and not layout.pitch and axis in (layout.row_axis, layout.col_axis)
-        )
+        plain = not (layout.outer or layout.constant or layout.is_part) and axis in (layout.row_axis, layout.col_axis)
         return plain and block.shape[axis] == self.tiles * TILE and (block, 1 - axis) not in self.sides
 
     def treats_alike(self, stmt: Stmt) -> bool:
