@@ -47,6 +47,11 @@ ZEROS_BASE = {"wormhole_b0": 13_312, "blackhole": 13_536}
 
 # Of the standard library, and of printing: what the device's headers leave out if the text names nothing of it.
 _WANTS_MORE = re.compile(r"\bstd::(?!u?int\d+_t|size_t)|using namespace std|PRINT|TileSlice|numeric_limits")
+# What the SDK has and the device has not, in messages of compilers.
+_NOT_THERE = re.compile(
+    r"unimplemented on the virtual device: (?P<name>[^\n\"]+)|fatal error: '?(?P<header>api/[\w/.]+)"
+    r"|(?=[^\n]*(?:not declared|undeclared))[^\n]*['‘](?P<instruction>TTI?_[A-Z]\w*)['’]"
+)
 # What the runner, or the C library that it has, gives to a kernel.
 _FROM_RUNNER = re.compile(r"vd_|__tsan_|mem(cpy|set|move|cmp)$|_GLOBAL_OFFSET_TABLE_$")
 
@@ -232,8 +237,9 @@ def _tile_shapes(group: GroupRun) -> dict[str, str]:
 
 def _kernel_error(file: str, toolchain: Toolchain, output: str) -> DeviceError:
     """What the SDK has and this device lacks is said in those words; the rest is the compiler's."""
-    missing = re.search(r"(?:unimplemented on the virtual device: ([^\n\"]+))|fatal error: '?(api/[\w/.]+)", output)
+    missing = _NOT_THERE.search(output)
     if missing:
-        what = missing[1] or f"header {missing[2]}"
+        header, instruction = missing["header"], missing["instruction"]
+        what = f"header {header}" if header else f"the instruction {instruction}" if instruction else missing["name"]
         return DeviceError("TT402", f"not implemented by the virtual device: {what}", notes=(f"used by {file}",))
     return compile_error(f"kernel {file}", toolchain, output)
