@@ -47,6 +47,7 @@ ZEROS_BASE = {"wormhole_b0": 13_312, "blackhole": 13_536}
 
 # Of the standard library, and of printing: what the device's headers leave out if the text names nothing of it.
 _WANTS_MORE = re.compile(r"\bstd::(?!u?int\d+_t|size_t)|using namespace std|PRINT|TileSlice|numeric_limits")
+_CAST = re.compile(r"\b(reinterpret|bit)_cast\b|\*\s*\)")
 # What the SDK has and the device has not, in messages of compilers.
 _NOT_THERE = re.compile(
     r"unimplemented on the virtual device: (?P<name>[^\n\"]+)|fatal error: '?(?P<header>api/[\w/.]+)"
@@ -119,14 +120,20 @@ def included_files(kernel: KernelRun) -> list[Path]:
     return found
 
 
-def _compile_flags(toolchain: Toolchain, kernel: KernelRun) -> list[str | Path]:
+def _makes_pointers(kernel: KernelRun, headers: list[Path]) -> bool:
+    """Whether there is a cast by which a number could become a pointer; few compute kernels have one."""
+    return any(_CAST.search(text) for text in (kernel.text, *(path.read_text(errors="replace") for path in headers)))
+
+
+def _compile_flags(toolchain: Toolchain, kernel: KernelRun, headers: list[Path]) -> list[str | Path]:
+    watched = kernel.watched and (kernel.role != "compute" or _makes_pointers(kernel, headers))
     return [
         *toolchain.common_flags(),
         *(("-O0", "-g") if debugging() else ("-O1" if kernel.watched else "-O2",)),
         "-fvisibility=hidden",
         "-fno-threadsafe-statics",
         "-fno-strict-aliasing",
-        *(() if kernel.role == "compute" or not kernel.watched else toolchain.watched_flags()),
+        *(toolchain.watched_flags() if watched else ()),
     ]
 
 
@@ -173,7 +180,7 @@ def _kernel_compiler(
         unit = target.with_name("kernel.o")
         prefix_file.write_text(prefix)
         source_file.write_text(kernel.text)
-        flags = [*_compile_flags(toolchain, kernel), f"-fdebug-prefix-map={target.parent}={home}"]
+        flags = [*_compile_flags(toolchain, kernel, headers), f"-fdebug-prefix-map={target.parent}={home}"]
         includes: list[str | Path] = ["-I", INCLUDE]
         includes += [flag for directory in kernel.include_dirs for flag in ("-I", directory)]
         includes += ["-include", prefix_file]
