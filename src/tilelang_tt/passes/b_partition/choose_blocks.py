@@ -6,10 +6,12 @@
 Sizes are changed along indices of the grid and along loops that sum products (`block_sizes`), where an estimate of the
 time (`block_costs`) says that it saves a twentieth at least, a tenth where cores share nothing. Launches that take
 little time stay as they are, and so do those of which the user says which core does what, or for which `blocks` is
-`written`. Rounds that keep sums under a running maximum cost the same for any length, besides what they load and
-multiply: they may be long, and have one block of what each load brings instead of several (`single`), where cores share
-what they load and a round leaves twice the time for it between its last use and the next. Sums never get shorter formats: in a 16-bit DST, where longer sums in DST would lose bits, rounds are not
+`written`. Sums never get shorter formats: in a 16-bit DST, where longer sums in DST would lose bits, rounds are not
 taken together.
+
+What rounds under a running maximum do for a row costs the same for any length. Where cores share what they load, such
+rounds may be long, with one block of L1 for each load instead of several (`single`), if a round leaves twice the time
+that a load needs between its last use and the next.
 """
 
 from __future__ import annotations
