@@ -55,6 +55,7 @@ class Index:
     exactly: int | None = None  # how many tiles blocks of another size must make up, too, unless
     masked: Buffer | None = None  # is -inf behind these: the block that a round fills with zeros before it adds to it
     whole_rounds: bool = False  # rounds of a loop are taken together, and never in parts
+    rescales: bool = False  # rounds keep sums under a running maximum
     rounds: tuple[int, ...] = ()  # of a loop whose length follows from a block index: by that index
 
     def blocks(self, tiles: int) -> Expr | None:
@@ -118,6 +119,7 @@ def _rescaled(program: TileProgram, launch: Launch, loop: Loop, index: Index) ->
     found = rescaled_sums(loop, index.sides, outside)
     if found is None:
         return None
+    index = replace(index, rescales=True)
     scores = {side for side in index.sides if any(_scores_of(stmt, side[0]) for stmt in loop.body)}
     if rounds is None:
         return _of_other_lengths(launch, loop, index, found, scores)

@@ -8,6 +8,10 @@ time (`block_costs`) says that it saves a twentieth at least, a tenth where core
 than its tensor becomes as large as it. Launches that take little time stay as they are, and so do those of which the
 user says which core does what, or for which `blocks` is `written`. Sums never get shorter formats: in a 16-bit DST,
 where longer sums in DST would lose bits, rounds are not taken together.
+
+What rounds under a running maximum do for a row costs the same for any length. Where cores share what they load, such
+rounds may be long, with one block of L1 for each load instead of several (`single`), if a round leaves twice the time
+that a load needs between its last use and the next.
 """
 
 from __future__ import annotations
@@ -20,11 +24,11 @@ from dataclasses import replace
 from tilelang_tt.compiled import Decision
 from tilelang_tt.ir.alike import followed
 from tilelang_tt.ir.buffers import Buffer
-from tilelang_tt.ir.fields import walk
+from tilelang_tt.ir.fields import walk, within
 from tilelang_tt.ir.scalar import Var, int_value
 from tilelang_tt.ir.tensors_of_code import codes_of, stored_params
-from tilelang_tt.ir.tile import Launch, Load, Loop, TileProgram
-from tilelang_tt.passes.b_partition.block_costs import BlockCosts, Sizes
+from tilelang_tt.ir.tile import Launch, Load, Loop, Stmt, TileProgram
+from tilelang_tt.passes.b_partition.block_costs import MOST_TILES, BlockCosts, Sizes
 from tilelang_tt.passes.b_partition.block_sizes import Index, index_of_blocks, index_of_rounds
 from tilelang_tt.passes.b_partition.resize_blocks import resized
 from tilelang_tt.passes.b_partition.single_blocks import with_indices
@@ -32,8 +36,8 @@ from tilelang_tt.passes.b_partition.single_blocks import with_indices
 LEAST_CYCLES = 17_500  # below that a launch is not looked at
 _LEAST_GAIN = 1.05
 _LEAST_GAIN_ALONE = 1.1  # where every core reads for itself: what DRAM gives then is estimated less well
-_MOST_TILES = 16  # of a block along an index
-_MOST_TRIED = 400  # sizes, before they are chosen one after the other
+_MOST_TILES_OF_SUMS = 40  # of a round that scales sums by a running maximum, which costs the same for any length
+_MOST_TRIED = 1_000  # sizes, before they are chosen one after the other
 
 
 def choose_blocks(program: TileProgram) -> TileProgram:
@@ -60,11 +64,17 @@ def _chosen(program: TileProgram, launch: Launch, decisions: list[Decision]) -> 
         if best == written:
             return as_written
         after = costs.cycles(best) or before
+    costs.cycles(best)
+    single = costs.single
     for var, tiles in best.items():
         if tiles != written[var]:
             launch = _resized(program, launch, var, tiles)
             text = f"{tiles} tiles at a time instead of {written[var]}"
             decisions.append(Decision("choose_blocks", str(var.name), text, launch.location))
+    if single:
+        launch = replace(launch, body=_without_stages(launch.body))
+        text = "1 stage instead of those written: rounds leave time to load between uses, and larger blocks fit L1"
+        decisions.append(Decision("choose_blocks", launch.name, text, launch.location))
     text = f"about {after / before:.0%} of the time that blocks as written take"
     decisions.append(Decision("choose_blocks", launch.name, text, launch.location))
     return launch
@@ -134,7 +144,7 @@ def sizes_of(index: Index, counts: dict[int, int]) -> list[int]:
     """Numbers of tiles, without those that need as many blocks as fewer tiles would."""
     found: dict[int, int] = {}
     for tiles, count in counts.items():
-        few = tiles <= _MOST_TILES or tiles == index.tiles
+        few = tiles <= (_MOST_TILES_OF_SUMS if index.rescales else MOST_TILES) or tiles == index.tiles
         if few and not (index.whole_rounds and tiles % index.tiles):
             found.setdefault(count, tiles)
     return [*found.values()]
@@ -147,6 +157,11 @@ def resized_along(program: TileProgram, launch: Launch, sizes: Sizes) -> Launch:
         if tiles != written[var]:
             launch = _resized(program, launch, var, tiles)
     return launch
+
+
+def _without_stages(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    changed = (within(stmt, _without_stages) for stmt in body)
+    return tuple(replace(stmt, stages=1) if isinstance(stmt, Loop) else stmt for stmt in changed)
 
 
 def _resized(program: TileProgram, launch: Launch, var: Var, tiles: int) -> Launch:
