@@ -87,7 +87,7 @@ SCHEDULES: dict[str, tuple[Callable[..., Any], str]] = {
     s0 = a
     s1 = b
     s0 = sub_binary_tile(s0, s1)
-    s0 = exp_tile(s0)
+    s0 = exp2_tile(s0)
     c = s0
 """,
     ),

@@ -390,7 +390,7 @@ def wrapped(line: str) -> list[str]:
 
 def in_comment(text: str) -> str:
     """The first line of a text, as a comment can hold it: a backslash at the end would continue the comment."""
-    return text.partition("\n")[0].rstrip("\\ ")
+    return "".join(text.splitlines()[:1]).rstrip("\\ ")
 
 
 def schedule_functions(kernel: Kernel) -> list[str]:

@@ -60,6 +60,7 @@ from tilelang_tt.ir.scalar import Expr, Var, floordiv
 from tilelang_tt.ir.shard_places import place_in_shard
 from tilelang_tt.ir.tensors_of_code import elements
 from tilelang_tt.ir.tile import Load, Loop, Set, Stmt, Store
+from tilelang_tt.passes.d_split.named_parts import place_in_blocks
 from tilelang_tt.shards import Shards
 
 
@@ -209,11 +210,12 @@ class _Pages:
         """The loops over a block's tiles, row by row of the tensor."""
         tensor = self.kernels.program.layouts[access.tensor]
         i, j = scalar.var("i"), scalar.var("j")
-        row = access.row + i if access.rows > 1 else access.row
-        col = access.col + j if access.cols > 1 else access.col
-        slot = layout.index(i if access.rows > 1 else scalar.const(0), j if access.cols > 1 else scalar.const(0))
+        high, wide = whole(access.rows, layout.rows), whole(access.cols, layout.cols)
+        row, col = place_in_blocks(access.row, high), place_in_blocks(access.col, wide)
+        row, col = (row + i if high > 1 else row), (col + j if wide > 1 else col)
+        slot = layout.index(i if high > 1 else scalar.const(0), j if wide > 1 else scalar.const(0))
         body = self.pages_of_tile(access, tensor, (row, col), slot, transfer)
-        for var, extent in ((j, whole(access.cols, layout.cols)), (i, whole(access.rows, layout.rows))):
+        for var, extent in ((j, wide), (i, high)):
             if extent > 1:
                 body = For(var, scalar.const(0), scalar.const(extent), 1, (body,))
         return body
