@@ -60,6 +60,7 @@ from tilelang_tt.passes.c_tile.lower_positions import lower_positions
 from tilelang_tt.passes.c_tile.lower_reductions import lower_reductions
 from tilelang_tt.passes.c_tile.lower_shared_to_cb import lower_shared_to_cb
 from tilelang_tt.passes.c_tile.mask_padding import mask_padding
+from tilelang_tt.passes.c_tile.narrow_exact_blocks import narrow_exact_blocks
 from tilelang_tt.passes.c_tile.order_transfers import order_transfers
 from tilelang_tt.passes.c_tile.publish_blocks import publish_blocks
 from tilelang_tt.passes.c_tile.schedule_sections import schedule_sections
@@ -185,6 +186,7 @@ BLOCK_PASSES: tuple[TilePass, ...] = (
     Pass(lower_reductions, C, needs=(LAYOUTS,)),
     Pass(separate_roles, C, needs=(NO_COPIES,), ensures=(ONE_ROLE,)),
     Pass(form_sections, C, needs=(LAYOUTS, NO_POSITIONS)),
+    Pass(narrow_exact_blocks, C, needs=(LAYOUTS,)),
     Pass(start_sums, C, needs=(LAYOUTS,)),
     Pass(fit_products, C, needs=(LAYOUTS,), ensures=(SUB_BLOCKS,)),
     Pass(lower_shared_to_cb, C, needs=(ONE_ROLE,), ensures=(STREAMS,)),

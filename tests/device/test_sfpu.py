@@ -444,9 +444,19 @@ BREACHES = {
         f"{COPY} sqrt_tile_init(); exp_tile(0);",
         r"exp_tile without its init: another vector operation was initialised last",
     ),
+    "another init of two tiles": (
+        f"{COPY} div_binary_tile_init(); add_binary_tile(0, 0, 0);",
+        r"add_binary_tile without its init: another vector operation was initialised last",
+    ),
     "nothing in DST": ("exp_tile_init(); exp_tile(1);", r"exp_tile reads DST tile 1, which nothing has written"),
     "DST index": (f"{COPY} exp_tile_init(); exp_tile(4);", r"DST tile 4: 4 tiles are there"),
 }
+
+
+def test_sums_differences_and_products_have_one_init() -> None:
+    body = f"{COPY} sub_binary_tile_init(); add_binary_tile(0, 0, 0); mul_binary_tile(0, 0, 0);"
+    result = TileProgram(body, HEADERS).run(torch.full((32, 32), 3.0))
+    assert torch.equal(result, torch.full((32, 32), 36.0))
 
 
 @pytest.mark.parametrize("name", BREACHES)

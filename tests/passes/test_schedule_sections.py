@@ -59,9 +59,9 @@ TAKEN: dict[str, tuple[Callable[..., Any], str, str]] = {
         "bbb",
         "max(abs(sub_tiles(a, b)) * 2, 1)",
     ),
-    "an exact product, whatever follows": (lambda a, b, v: T.exp(a * b), "bbf", "exp(mul_tiles(a, b))"),
+    "an exact product, whatever follows": (lambda a, b, v: T.exp2(a * b), "bbf", "exp2(mul_tiles(a, b))"),
     "a product with one float32 block": (lambda a, b, v: a * b, "fbb", "mul_tiles(b, a)"),
-    "one of several": (lambda a, b, v: T.exp(v) * (a + b), "bbb", "exp(v[j]) * add_tiles(a, b)"),
+    "one of several": (lambda a, b, v: T.exp2(v) * (a + b), "bbb", "exp2(v[j]) * add_tiles(a, b)"),
     "one operand is in DST anyway": (lambda a, b, v: (a - b) * a, "bbb", "sub_tiles(a, b) * a"),
 }
 
@@ -70,7 +70,7 @@ LEFT: dict[str, tuple[Callable[..., Any], str]] = {
     "float32 operands": (lambda a, b, v: a + b, "fbb"),
     "a product of float32 blocks": (lambda a, b, v: a * b, "ffb"),
     "a float32 product": (lambda a, b, v: a * b, "fbf"),
-    "an error that grows": (lambda a, b, v: T.exp(a - b), "bbb"),
+    "an error that grows": (lambda a, b, v: T.exp2(a - b), "bbb"),
     "an error that may be all that is left": (lambda a, b, v: (a - b) - v, "bbb"),
     "a comparison": (lambda a, b, v: T.if_then_else(a + b > 1, a, b), "bbb"),
     "both operands are in DST anyway": (lambda a, b, v: (a * a) * a, "bbb"),
@@ -81,13 +81,13 @@ LEFT: dict[str, tuple[Callable[..., Any], str]] = {
 # How tiles are walked, and what is in the slots of DST.
 SCHEDULES: dict[str, tuple[Callable[..., Any], str]] = {
     "blocks that are alike, in one run": (
-        lambda a, b, v: T.exp(a - b),
+        lambda a, b, v: T.exp2(a - b),
         """\
   Schedule 1 x 4 tiles by 1 x 2, in a run; slots 2
     s0 = a
     s1 = b
     s0 = sub_binary_tile(s0, s1)
-    s0 = exp_tile(s0)
+    s0 = exp2_tile(s0)
     c = s0
 """,
     ),

@@ -164,6 +164,10 @@ class TransposeDstMode:
     """The matrix unit moves tiles inside DST."""
 
 
+# The SDK has one init for these (`sfpu_binary_init` of ckernel_sfpu_binary.h): for them it sets address modes alone.
+_SAME_INIT = dict.fromkeys((f"{op}_binary_tile_init()" for op in ("add", "sub", "mul")), "sfpu_binary_init")
+
+
 @dataclass(frozen=True)
 class SfpuMode:
     """Constants and address modes of one SFPU instruction, by its init call."""
@@ -174,8 +178,8 @@ class SfpuMode:
 
     @property
     def constants(self) -> tuple[str, float | None]:
-        """What is loaded: inits from different headers may be the same."""
-        return self.init, self.number
+        """What is loaded: inits from different headers may be the same, and so are those that load nothing."""
+        return _SAME_INIT.get(self.init, self.init), self.number
 
 
 def mode_of(stmt: Sfpu) -> SfpuMode:

@@ -187,12 +187,12 @@ void kernel_main() {
             // kernel.py:49  T.reduce_sum(scores, part, dim=1)
             // kernel.py:51  total[i] = total[i] * factor[i] + part[i]
             pack_reconfig_data_format(cb_total);
+            end_block();
+            mul_binary_tile_init();
             for (uint32_t i = 0; i < total_rows; ++i) {
                 cb_wait_front(cb_total, 1);
                 reconfig_data_format_srca(cb_largest, cb_ones);
                 matmul_block_init(cb_scores, cb_ones, /*transpose*/ 0, 1, 1, scores_cols);
-                end_block();
-                mul_binary_tile_init();
                 tile_regs_acquire();
                 for (uint32_t kk = 0; kk < scores_cols; ++kk) {
                     matmul_block(cb_scores, cb_ones, i * scores_cols + kk, 0, 0, /*transpose*/ 0, 1, 1, scores_cols);
@@ -202,8 +202,6 @@ void kernel_main() {
                 copy_tile(cb_total, 0, 1);
                 copy_tile(cb_factor, i, 2);
                 mul_binary_tile(1, 2, 1);
-                end_block();
-                add_binary_tile_init();
                 add_binary_tile(1, 0, 1);
                 cb_pop_front(cb_total, 1);
                 tile_regs_commit();
@@ -216,7 +214,6 @@ void kernel_main() {
             cb_pop_front(cb_scores, scores_tiles);
             if (n != 0) {
                 // kernel.py:54  out[i, j] *= factor[i]
-                mul_binary_tile_init();
                 for (uint32_t i = 0; i < out_rows; ++i) {
                     cb_wait_front(cb_out, out_cols);
                     tile_regs_acquire();

@@ -100,8 +100,6 @@ void kernel_main() {
         for (uint32_t t = 0; t < turned_out_tiles; ++t) copy_tile(cb_c, t, turned_out_tiles + t);
         for (uint32_t t = 0; t < turned_out_tiles; ++t) mul_binary_tile(t, turned_out_tiles + t, t);
         for (uint32_t t = 0; t < turned_out_tiles; ++t) copy_tile(cb_total, t, turned_out_tiles + t);
-        end_block();
-        add_binary_tile_init();
         for (uint32_t t = 0; t < turned_out_tiles; ++t) add_binary_tile(t, turned_out_tiles + t, t);
         tile_regs_commit();
         tile_regs_wait();

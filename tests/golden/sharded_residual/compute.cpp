@@ -42,8 +42,6 @@ void kernel_main() {
             mul_binary_tile_init();
             for (uint32_t t = 0; t < y_sub_tiles; ++t) mul_binary_tile(t, y_sub_tiles + t, t);
             for (uint32_t t = 0; t < y_sub_tiles; ++t) copy_tile(cb_r, tile + t, y_sub_tiles + t);
-            end_block();
-            add_binary_tile_init();
             for (uint32_t t = 0; t < y_sub_tiles; ++t) add_binary_tile(y_sub_tiles + t, t, y_sub_tiles + t);
             tile_regs_commit();
             tile_regs_wait();

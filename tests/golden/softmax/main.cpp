@@ -410,9 +410,9 @@ distributed::MeshWorkload softmax_workload(
     // x: compute to compute
     create_cb(program, cores, tt::CBIndex::c_24, tt::DataFormat::Float32, /*pages=*/8, /*page_bytes=*/4096);
     // largest: compute to compute
-    create_cb(program, cores, tt::CBIndex::c_25, tt::DataFormat::Float32, /*pages=*/1, /*page_bytes=*/4096);
+    create_cb(program, cores, tt::CBIndex::c_25, tt::DataFormat::Float16_b, /*pages=*/1, /*page_bytes=*/2048);
     // largest_lane: compute to compute
-    create_cb(program, cores, tt::CBIndex::c_26, tt::DataFormat::Float32, /*pages=*/1, /*page_bytes=*/4096);
+    create_cb(program, cores, tt::CBIndex::c_26, tt::DataFormat::Float16_b, /*pages=*/1, /*page_bytes=*/2048);
     // total_once: compute to compute
     create_cb(program, cores, tt::CBIndex::c_27, tt::DataFormat::Float32, /*pages=*/1, /*page_bytes=*/4096);
 
@@ -424,10 +424,6 @@ distributed::MeshWorkload softmax_workload(
         cores,
         ReaderDataMovementConfig(reader_compile_args));
 
-    // Float32 tiles that copy_tile takes to DST with all their bits.
-    using ToDest = tt::tt_metal::UnpackToDestMode;
-    std::vector<ToDest> unpack_modes(NUM_CIRCULAR_BUFFERS, ToDest::Default);
-    unpack_modes[tt::CBIndex::c_25] = ToDest::UnpackToDestFp32;  // largest
     const KernelHandle compute = CreateKernel(
         program,
         OVERRIDE_KERNEL_PREFIX "compute.cpp",
@@ -436,7 +432,6 @@ distributed::MeshWorkload softmax_workload(
             .math_fidelity = tt::tt_metal::MathFidelity::HiFi4,
             .fp32_dest_acc_en = true,
             .dst_full_sync_en = false,
-            .unpack_to_dest_mode = unpack_modes,
             .math_approx_mode = false});
 
     std::vector<uint32_t> writer_compile_args;

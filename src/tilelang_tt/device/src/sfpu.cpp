@@ -32,9 +32,14 @@ static bool loads_nothing(Sfpu init) {
     }
 }
 
+// The SDK has one init for these: `sfpu_binary_init` of ckernel_sfpu_binary.h does the same for each of them.
+static bool is_plain_binary(Sfpu init) {
+    return init == Sfpu::BinaryAdd || init == Sfpu::BinarySub || init == Sfpu::BinaryRsub || init == Sfpu::BinaryMul;
+}
+
 void require_sfpu_init(Sfpu wanted, const char* name) {
     const Sfpu last = core->engine.sfpu.op;
-    if (last == wanted) return;
+    if (last == wanted || (is_plain_binary(last) && is_plain_binary(wanted))) return;
     if (last != Sfpu::None && loads_nothing(wanted)) {
         return complain("init", "%s without its init: another vector operation was initialised last", name);
     }

@@ -38,8 +38,7 @@ class _Choice:
     def __init__(self, program: TileProgram, launch: Launch) -> None:
         self.program = program
         self.launch = launch
-        self.flows = [(source, result) for stmt in walk(launch.body) for source, result in _flows(stmt)]
-        self.shown = self.where_bits_show()
+        self.shown = where_bits_show(program, launch)
         self.coarse = of_matrix_engine(launch)
         self.compared = _compared(launch)
 
@@ -57,18 +56,23 @@ class _Choice:
         return stmt.exact or shows or stmt.dst in self.compared
 
     def is_wide(self, buffer: Buffer) -> bool:
-        return self.launch.layouts[buffer].format == "Float32"
+        return _is_wide(self.launch, buffer)
 
-    def where_bits_show(self) -> set[Buffer]:
-        """Blocks whose last bits reach a tensor, are compared or rounded."""
-        shown = set()
-        for stmt in walk(self.launch.body):
-            if isinstance(stmt, Store) and self.program.layouts[stmt.dst.tensor].format == "Float32":
-                shown.add(stmt.src)
-            elif isinstance(stmt, Map):
-                shown |= {buffer for buffer in element_buffers(stmt.value) if jumps(stmt.value, buffer)}
-        kept = [(result, source) for source, result in self.flows if self.is_wide(result)]
-        return _reached(shown, kept)
+
+def where_bits_show(program: TileProgram, launch: Launch) -> set[Buffer]:
+    """Blocks whose last bits reach a tensor, are compared or rounded."""
+    shown = set()
+    for stmt in walk(launch.body):
+        if isinstance(stmt, Store) and program.layouts[stmt.dst.tensor].format == "Float32":
+            shown.add(stmt.src)
+        for one in maps_of(stmt):
+            shown |= {buffer for buffer in element_buffers(one.value) if jumps(one.value, buffer)}
+    flows = [flow for stmt in walk(launch.body) for flow in _flows(stmt)]
+    return _reached(shown, [(result, source) for source, result in flows if _is_wide(launch, result)])
+
+
+def _is_wide(launch: Launch, buffer: Buffer) -> bool:
+    return launch.layouts[buffer].format == "Float32"
 
 
 def of_matrix_engine(launch: Launch) -> set[Buffer]:

@@ -8,16 +8,18 @@ The figures are the clock's (`clock/costs_*.csv`); the sum is coarse. It ranks s
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 
 from tilelang_tt.clock.tables import costs
 from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.elements import Apply, Element, parts
+from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.scalar import Var, int_value
 from tilelang_tt.ir.section import SubBlock
 from tilelang_tt.ir.tile import Fill, Gemm, Launch, Load, Loop, Map, Reduce, Stmt, Store, TileProgram, reads
-from tilelang_tt.ops import ELEMENT_OPS
 from tilelang_tt.passes.b_partition.block_sizes import Index
+from tilelang_tt.vector_costs import vector_cycles
 
 Sizes = dict[Var, int]  # tiles of a block along an index
 PRODUCT_CYCLES = {"LoFi": 16, "HiFi2": 32, "HiFi3": 48, "HiFi4": 64}
@@ -122,6 +124,19 @@ class BlockCosts:
                 elif block is buffer:
                     cols = tiles
         return rows * math.prod(layout.outer), cols
+
+    def crowd(self, sizes: Sizes) -> int:
+        """Pages that the banks with most of a block have to move, of all blocks: fewer where it spreads."""
+        self.sizes = sizes
+        return sum(self._in_a_bank(stmt) for stmt in walk(self.launch.body) if isinstance(stmt, Load | Store))
+
+    def _in_a_bank(self, stmt: Load | Store) -> int:
+        block, tensor = (stmt.dst, stmt.src.tensor) if isinstance(stmt, Load) else (stmt.src, stmt.dst.tensor)
+        (rows, cols), length = self.tiles(block), int_value(self.tensors[tensor].col_tiles)
+        if length is None:
+            return 0
+        banks = Counter((row * length + col) % self.chip.dram_banks for row in range(rows) for col in range(cols))
+        return max(banks.values())
 
     def l1_bytes(self) -> int:
         depths = dict.fromkeys(self.launch.layouts, 1)
@@ -235,12 +250,7 @@ class BlockCosts:
         block = self.launch.layouts[dst]
         if part.op in ("exp", "exp2") and self.options.approx_exp and None not in (block.row_axis, block.col_axis):
             return self.table["math.sfpu.exp_tile.approx.clamped"]
-        width = ".dst32" if self.options.fp32_acc else ""
-        for row in ELEMENT_OPS[part.op].instructions if part.op in ELEMENT_OPS else ():
-            for name in (f"math.sfpu.{row.name}{width}", f"math.sfpu.{row.name}"):
-                if name in self.table:
-                    return self.table[name]
-        return self.table["math.sfpu"]
+        return vector_cycles(self.options, part.op)
 
     def pack(self, buffer: Buffer) -> float:
         if self.launch.layouts[buffer].format != "Float32":

@@ -129,14 +129,17 @@ def fastest(costs: BlockCosts, launch: Launch, indices: list[Index]) -> tuple[fl
     blocks = [index for index in indices if index not in rounds]
     ways = math.prod(len(sizes_of(index, costs.counts[index.var])) for index in indices)
     best = {index.var: index.tiles for index in indices}
-    least = costs.cycles(best) or math.inf
+    least, crowd = costs.cycles(best) or math.inf, costs.crowd(best)
     for some in (indices,) if ways <= _MOST_TRIED else (blocks, rounds):
         choices = [sizes_of(index, costs.counts[index.var]) for index in some]
         for sizes in itertools.product(*choices):
             tried = best | {index.var: tiles for index, tiles in zip(some, sizes, strict=True)}
             cycles = costs.cycles(tried)
-            if cycles is not None and cycles < least:
-                least, best = cycles, tried
+            if cycles is None or cycles > least:
+                continue
+            found = costs.crowd(tried)
+            if cycles < least or found < crowd:  # of equal ones the blocks that lie in more banks
+                least, crowd, best = cycles, found, tried
     return least, best
 
 

@@ -4,6 +4,7 @@
     factor_numbers   Map p = s * 2 - m * 2                         Map p = (s - m) * 2
     inline_map       Map c = max(c, 0) ; Map out = c               Map out = max(c, 0)
     coarse_exponentials  Map p = exp2(s * 2)                       Map p = coarse_exp(s, 1.386)
+    cheaper_exponentials Map p = exp(s * 2)                        Map p = exp2(s * 2.885)
     compute_once     Map y = x / t[i]                              Map u = 1 / t ; Map y = x * u[i]
     forward_copy     Map a = b ; Gemm c = a @ w                    Gemm c = b @ w
     split_map        Map y = (big) * (bigger)                      Map y_part = (bigger) ; Map y = (big) * y_part
@@ -18,6 +19,7 @@ scheduler in one way whether DST has room (`Setting.fits`).
 from __future__ import annotations
 
 from tilelang_tt.ir.tile import TileProgram
+from tilelang_tt.passes.c_tile.cheaper_exponentials import cheaper_exponentials
 from tilelang_tt.passes.c_tile.coarse_exponentials import coarse_exponentials
 from tilelang_tt.passes.c_tile.compute_once import compute_once
 from tilelang_tt.passes.c_tile.factor_numbers import factor_numbers
@@ -32,6 +34,7 @@ RULES: tuple[tuple[Rule, ...], ...] = (
     (factor_numbers,),
     (inline_map, forward_copy),
     (coarse_exponentials,),
+    (cheaper_exponentials,),
     (compute_once,),
     (split_map,),
     (join_maps,),
