@@ -52,6 +52,7 @@ _JOINED_CHIP_UNITS = (
     (
         *("chip_library", "chip_vector", "chip_vector_exp", "chip_vector_root", "chip_vector_power"),
         *("chip_vector_gelu", "chip_vector_activation", "chip_vector_angle", "chip_vector_hyperbolic"),
+        "chip_vector_gamma",
         "chip_vector_rest",
     ),
 )
