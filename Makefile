@@ -48,7 +48,7 @@ format: $(STAMP)  ## let ruff rewrite the sources
 
 test-ttnn: $(STAMP)  ## what a real ttnn can show, on a card or simulator also launches; says what was NOT RUN
 	$(BIN)/pytest -v -rs tests/ttnn/real/check_ttnn.py tests/ttnn/real/check_failures.py tests/ttnn/real/check_calls.py tests/ttnn/real/check_stand_in.py
-	$(BIN)/pytest -v -rs tests/ttnn/real/check_memory.py
+	$(BIN)/pytest -v -rs tests/ttnn/real/check_memory.py tests/ttnn/real/check_pages.py
 
 test-vendor: $(STAMP)  ## the vendor's own kernels of the ttnn wheel, against torch; rewrites docs/reference/vendor.md (minutes)
 	$(BIN)/python -m tests.vendor.run $(VENDOR_FLAGS)
@@ -61,7 +61,7 @@ truth: $(STAMP)  ## measure every recorded case in every numerics mode; rewrites
 
 ttnn-table: $(STAMP)  ## the same, and write its results to docs/ttnn_results.md; TTNN_DEVICE_NAME says what the device is
 	UPDATE_TTNN_TABLE=1 $(BIN)/pytest -v -rs tests/ttnn/real/check_ttnn.py tests/ttnn/real/check_failures.py tests/ttnn/real/check_calls.py tests/ttnn/real/check_stand_in.py
-	UPDATE_TTNN_TABLE=1 $(BIN)/pytest -v -rs tests/ttnn/real/check_memory.py
+	UPDATE_TTNN_TABLE=1 $(BIN)/pytest -v -rs tests/ttnn/real/check_memory.py tests/ttnn/real/check_pages.py
 
 COUNT ?= 100
 random: $(STAMP)  ## new random programs: tiles, types, threads, layouts; device and independent references agree; COUNT=500 for more

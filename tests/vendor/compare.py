@@ -110,7 +110,7 @@ def one_by_one(chosen: Sequence[Case], limit: float, file: Path | None) -> int:
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False)
             last = [line for line in done.stdout.splitlines() if line.startswith("{")]
-            found = json.loads(last[-1]) if last else {"failed": (done.stderr or done.stdout)[-400:]}
+            found = json.loads(last[-1]) if last else {"failed": _why(done.stderr or done.stdout)}
         except subprocess.TimeoutExpired:
             found = {"failed": f"still running after {limit:.0f} s"}
         results.append({"case": name, "seconds": time.monotonic() - started, **found})
@@ -118,6 +118,12 @@ def one_by_one(chosen: Sequence[Case], limit: float, file: Path | None) -> int:
         if file is not None:
             file.write_text(json.dumps(results, indent=1))
     return int(any(found.get("differing") != 0 for found in results))
+
+
+def _why(output: str) -> str:
+    """The error message in what a process printed before it ended; without one, the end of it."""
+    errors = [line for line in output.splitlines() if line.startswith("error[")]
+    return errors[-1] if errors else output[-400:]
 
 
 def main() -> int:

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from tilelang_tt.arch import TILE
+from tilelang_tt.arch import ARCHS, TILE
 from tilelang_tt.device import (
     ComputeConfigDescriptor,
     CoreCoord,
@@ -53,7 +53,9 @@ class TtnnDevice(Device):
 
     def __init__(self, ttnn: Any, opened: Any) -> None:
         facts = device_facts(opened)
-        super().__init__(facts["arch"], numerics="chip", grid=tuple(facts["grid"]))
+        most = ARCHS[facts["arch"]].grid  # without dispatch cores a device has more, which kernels do not use
+        width, height = (min(pair) for pair in zip(facts["grid"], most, strict=True))
+        super().__init__(facts["arch"], numerics="chip", grid=(width, height))
         self.ttnn, self.opened = ttnn, opened
 
     def worker_core_from_logical_core(self, core: tuple[int, int]) -> CoreCoord:

@@ -6,8 +6,6 @@ Needs a Python that has ttnn, torch and TileLang, and a card or a simulator, whi
 """
 
 import os
-from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,34 +14,12 @@ import tilelang
 import tilelang.language as T
 import torch
 
-from tilelang_tt.runtime.ttnn_find import SIMULATOR_SETTINGS, device_problem, simulator
 from tilelang_tt.runtime.ttnn_worker import device_facts
 
 PAGE = Path(__file__).parents[3] / "docs" / "ttnn.md"
 BEGIN, END = "<!-- memory configurations: begin -->\n", "<!-- memory configurations: end -->"
 M, N, BLOCK = 128, 256, 64
 CUBE = (3, 64, 96)
-
-
-@pytest.fixture(scope="module")
-def ttnn() -> Any:
-    if find_spec("ttnn") is None:
-        pytest.skip("NOT RUN: this Python has no ttnn")
-    if problem := device_problem():
-        pytest.skip(f"NOT RUN, nothing was launched: {problem[0]}")
-    if simulator():
-        for name, value in SIMULATOR_SETTINGS.items():
-            os.environ.setdefault(name, value)
-    import ttnn
-
-    return ttnn
-
-
-@pytest.fixture(scope="module")
-def device(ttnn: Any) -> Iterator[Any]:
-    opened = ttnn.open_device(device_id=0)
-    yield opened
-    ttnn.close_device(opened)
 
 
 @T.prim_func

@@ -94,9 +94,9 @@ def plan_of(golden: Path) -> Plan:
 
 
 def views_of_memory(cbs: tuple[CbPlan, ...]) -> list[tuple[CbPlan, list[CbPlan]]]:
-    """Each circular buffer that has memory of its own, with all that see it: itself, then those that share it."""
+    """Each circular buffer that has memory of its own, with all that see it, in the plan's order."""
     own = [cb for cb in cbs if cb.shares is None]
-    return [(cb, [cb, *(view for view in cbs if view.shares == cb.id)]) for cb in own]
+    return [(cb, [view for view in cbs if cb.id in (view.id, view.shares)]) for cb in own]
 
 
 def request_of(golden: Path) -> dict[str, Any]:

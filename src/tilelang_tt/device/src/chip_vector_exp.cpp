@@ -13,9 +13,11 @@ float scaled_by(float r, int32_t steps, float overflow) {
     return field >= 255 ? mul(overflow, kInfinity) : field < 1 ? 0.0f : with_exponent(r, field);
 }
 
-// One linear step per 1/256 of a binade: the sum is an integer whose upper bits are the exponent.
-float coarse_exponential(float x) {
-    const float steps = mad(256.0f * 1.4426950408889634f, larger_of(x, -88.5f), 32500.818359375f);
+// exp(scale * x), one linear step per 1/256 of a binade: the sum is an integer whose upper bits are the exponent. The init
+// multiplies its constants by the scale.
+float coarse_exponential(float x, float scale) {
+    const float factor = 256.0f * 1.4426950408889634f * scale;
+    const float steps = mad(factor, larger_of(x, -88.5f / scale), 32500.818359375f);
     const float size = smaller_of(steps, 65535.0f);
     return flushed(from_bits(size > 0.0f ? static_cast<uint32_t>(std::floor(size + 0.5f)) << 15 : 0u));
 }
@@ -54,8 +56,9 @@ float accurate_exponential(float x) {
     return field >= 255 ? add(not_finite, kInfinity) : with_exponent(r, field);
 }
 
-float exponential(float x, const Variant& v) {
-    if (v.fast) return coarse_exponential(x);
+float exponential(float unscaled, const Variant& v) {
+    if (v.fast) return coarse_exponential(unscaled, v.scalar[0]);
+    const float x = v.scalar[0] == 1.0f ? unscaled : mul(unscaled, v.scalar[0]);
     if (v.wide) return accurate_exponential(x);
     constexpr float kConstant = 1.001953125f;
     return rounded(power_of_two(limited(mad(x, 1.4426950216293335f, 127.0f)), kConstant), v);

@@ -6,7 +6,7 @@
 namespace vd {
 namespace chip {
 
-float exponential(float x, const Variant& v);
+float exponential(float unscaled, const Variant& v);  // times the first scalar
 float exponential2(float x, const Variant& v);
 float exponential_minus_one(float x, const Variant& v);
 float sigmoid(float x, const Variant& v);
@@ -56,6 +56,11 @@ float arctangent_of_quotient(float y, float x, const Variant& v);
 float divided_scalar(float x, const Variant& v);
 float rest_of_division(float a, float b, const Variant& v);
 float floored_rest(float a, float b, const Variant& v);  // with the sign of b
+float log_of_gamma(float x, const Variant& v);
+float log_of_gamma_with(float x, float log_of_z);
+float reflected_log_of_gamma(float series, float log_of_sine, float x, const Variant& v);
+float digamma_function(float x);
+float polygamma_function(float x, const Variant& v);
 // By a scalar, whose reciprocal is the second one.
 float rest_of_scalar(float x, const Variant& v);
 float floored_rest_of_scalar(float x, const Variant& v);
