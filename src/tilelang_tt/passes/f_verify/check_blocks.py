@@ -63,7 +63,7 @@ def check_blocks(kernel: Kernel, kernels: KernelSet) -> None:
     _Run(kernel, kernels).body(kernel.body, BlockState(), places)
 
 
-def moves_blocks(branch: If, moved: Mapping[Var | None, Cb]) -> bool:
+def moves_blocks(branch: If, moved: Mapping[Var, Cb]) -> bool:
     """Whether a branch moves one block of a circular buffer where that is not a shard, and does nothing else.
 
     `moved`: buffers by the variable that says whether their blocks are moved.

@@ -74,7 +74,7 @@ class _Way:
 
     def kernel(self, kernel: Kernel, cbs: dict[Cb, Cb]) -> Kernel:
         firsts = {self.written.launch.layouts[buffer].first for buffer in self.open}
-        moved = {cb.moves: cb for cb in self.open.values()}
+        moved = {cb.moves: cb for cb in self.open.values() if cb.moves is not None}
 
         def change(stmt: KernelStmt) -> Iterable[KernelStmt] | None:
             if isinstance(stmt, CbCall) and stmt.count is not None:
