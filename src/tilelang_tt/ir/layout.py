@@ -179,6 +179,7 @@ class BufferLayout:
     first_row: Engine | None = None  # the rows of its tiles are all equal, only the first is there; who spreads it
     first: Var | None = None  # stands for the place of its first tile, where it lies in a pool or in a shard
     pitch: int | Var = 0  # tiles from one row to the next, where it is a part of a shard; 0: its rows follow each other
+    exact: bool = False  # 32-bit floats are taken in with all their bits, whatever is made of them
 
     @property
     def is_part(self) -> bool:

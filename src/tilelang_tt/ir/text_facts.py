@@ -179,8 +179,10 @@ def buffer_layout_text(layout: BufferLayout, shape: tuple[int, ...], names: Name
     text += f", first row only, spread by the {layout.first_row.value}" if layout.first_row else ""
     text += f", from {names.bind(layout.first)}" if layout.first is not None else ""
     if scalar.is_var(layout.pitch):
-        return f"{text}, rows {names.bind(layout.pitch)} apart"
-    return text + (f", rows {layout.pitch} apart" if layout.pitch else "")
+        text += f", rows {names.bind(layout.pitch)} apart"
+    elif layout.pitch:
+        text += f", rows {layout.pitch} apart"
+    return text + (", exact" if layout.exact else "")
 
 
 def read_buffer_layout(reader: Reader) -> BufferLayout:
@@ -200,7 +202,10 @@ def read_buffer_layout(reader: Reader) -> BufferLayout:
     if reader.maybe(", rows "):
         ways: tuple[Callable[[], int | Var], ...] = (reader.int, lambda: reader.sight.variable(reader.name()))
         pitch = reader.then(reader.either(*ways), "apart")
-    return BufferLayout(rows, cols, format, page_bytes, order, row, col, outer, constant, first_row, first, pitch)
+    exact = reader.maybe(", exact")
+    return BufferLayout(
+        rows, cols, format, page_bytes, order, row, col, outer, constant, first_row, first, pitch, exact
+    )
 
 
 def _read_outer(reader: Reader) -> tuple[int, ...]:

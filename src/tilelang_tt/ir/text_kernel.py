@@ -210,6 +210,8 @@ class _Parser:
         self.names = _Names(program, launch, start, count)
         self.sight = Sight({**self.names.variables, **{name: thing for thing, name in self.names.all()}}, files)
         self.sight.things |= {f"{side.side.value} of {self.names(tensor)}": side for tensor, side in self.names.sides}
+        firsts = [layout.first for layout in launch.layouts.values() if layout.first is not None]
+        self.sight.things |= {str(first.name): first for first in firsts}  # of blocks in shards that are kept
         empty = tuple(Kernel(role, ()) for role in Role)
         self.found = KernelSet(program, launch, empty, {}, start, count)  # type: ignore[arg-type]
 

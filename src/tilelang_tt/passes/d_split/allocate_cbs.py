@@ -168,8 +168,8 @@ def _numbers(launch: Launch, arch: Arch) -> dict[Buffer, int]:
 
 
 def _single_blocks(launch: Launch, depths: dict[Buffer, int]) -> list[Decision]:
-    """Blocks that wait for compute because the kernel says num_stages=1."""
-    text = "one block, by num_stages=1: the reader waits for compute; num_stages=2 lets it run ahead"
+    """Blocks that wait for compute because the kernel says num_stages=1, or `choose_blocks` does."""
+    text = "one block, as the loop has one stage: the reader waits for compute; num_stages=2 lets it run ahead"
     return [
         Decision("single_blocks", stmt.dst.name, text, loop.location)
         for loop in walk(launch.body)
