@@ -414,6 +414,16 @@ def moving(role: Role, name: str, condition: Callable[[Any, Any], Any]) -> Kerne
     return altered(kernels, role, place, condition=condition(told[name], told["a"]))
 
 
+def without_call_for_a_shard(role: Role, kind: CbKind, name: str) -> KernelSet:
+    """A call that only calls need in which compute finds blocks in the shard."""
+
+    def wanted(stmt: Any) -> bool:
+        call = isinstance(stmt, CbCall) and stmt.kind is kind and stmt.count is not None
+        return call and stmt.count.name == f"{name}_shard_pages"
+
+    return without(role, wanted, kernels=kernels_of("in place at the call"))
+
+
 def maxima_for_another_block() -> KernelSet:
     """The packer is set up for another block than the one that is packed."""
     kernels = kernels_of("maxima")
@@ -447,6 +457,7 @@ BREAKS: dict[str, tuple[Callable[[], KernelSet], ...]] = {
     # streams
     "TT920": (lambda: with_before(COMPUTE, MatmulBlock, CbCall(CbKind.PUSH, cb("A_s"), 4)),),
     "TT921": (
+        lambda: without_call_for_a_shard(READER, CbKind.PUSH, "a"),
         lambda: without(READER, call(CbKind.PUSH, "A_s")),
         lambda: without(COMPUTE, call(CbKind.POP, "B_s")),
         lambda: without(WRITER, call(CbKind.POP, "C_l_out")),
@@ -479,6 +490,7 @@ BREAKS: dict[str, tuple[Callable[[], KernelSet], ...]] = {
     "TT942": (lambda: earlier(COMPUTE, call(CbKind.POP, "A_s"), call(CbKind.WAIT, "A_s")),),
     "TT943": (lambda: earlier(READER, call(CbKind.PUSH, "A_s"), call(CbKind.RESERVE, "A_s")),),
     "TT944": (
+        lambda: without_call_for_a_shard(COMPUTE, CbKind.RESERVE, "c"),
         lambda: without(COMPUTE, call(CbKind.WAIT, "A_s")),
         lambda: without(READER, call(CbKind.RESERVE, "B_s")),
         lambda: without(WRITER, call(CbKind.WAIT, "C_l_out")),

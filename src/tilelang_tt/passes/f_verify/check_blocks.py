@@ -10,7 +10,7 @@ page or a tile is run round by round; of any other loop two rounds are run, whic
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import CodeType
 from typing import Any
 
@@ -33,7 +33,7 @@ from tilelang_tt.ir.movement import (
     ZeroRow,
     ZeroTile,
 )
-from tilelang_tt.ir.scalar import Expr
+from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ops.row import Operand
 from tilelang_tt.passes.f_verify.block_state import (
     EMPTY,
@@ -61,6 +61,21 @@ Values = dict[str, int]  # of loop variables, by `name_of`
 def check_blocks(kernel: Kernel, kernels: KernelSet) -> None:
     places = {name_of(variable): place for variable, place in kernels.pool_places.items()}
     _Run(kernel, kernels).body(kernel.body, BlockState(), places)
+
+
+def moves_blocks(branch: If, moved: Mapping[Var, Cb]) -> bool:
+    """Whether a branch moves one block of a circular buffer where that is not a shard, and does nothing else.
+
+    `moved`: buffers by the variable that says whether their blocks are moved.
+    """
+    variables = scalar.variables(branch.condition)
+    cb = moved.get(variables[0]) if len(variables) == 1 else None
+    if cb is None:
+        return False
+    used = {one for stmt in walk(branch.then) for one, _ in held(stmt) if isinstance(one, Cb)}
+    if branch.otherwise or not scalar.same_form(branch.condition, variables[0] > 0) or used != {cb}:
+        raise fail("TT971", f"whether blocks of '{cb.name}' are moved decides about something else")
+    return True
 
 
 class _Run:
@@ -100,7 +115,7 @@ class _Run:
             arm = branch.then if self.evaluate(branch.condition, values) else branch.otherwise
             self.body(arm, state, values)
             return
-        if self.moves(branch):
+        if moves_blocks(branch, self.moved):
             self.body(branch.then, state, values)  # otherwise the block lies in a shard, where nothing moves it
             return
         other = state.copy()
@@ -114,17 +129,6 @@ class _Run:
         self.conditions.append(condition)
         self.body(body, state, values)
         self.conditions.pop()
-
-    def moves(self, branch: If) -> bool:
-        """Whether a branch moves one block of a circular buffer where that is not a shard, and does nothing else."""
-        variables = scalar.variables(branch.condition)
-        cb = self.moved.get(variables[0]) if len(variables) == 1 else None
-        if cb is None:
-            return False
-        used = {one for stmt in walk(branch.then) for one, _ in held(stmt) if isinstance(one, Cb)}
-        if branch.otherwise or not scalar.same_form(branch.condition, variables[0] > 0) or used != {cb}:
-            raise fail("TT971", f"whether blocks of '{cb.name}' are moved decides about something else")
-        return True
 
     def tells_first_round(self, condition: Expr, values: Values) -> bool:
         """Whether a condition only tells the first round of a loop from the others: two rounds show both answers.

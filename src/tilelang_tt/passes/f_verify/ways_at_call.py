@@ -21,6 +21,7 @@ from tilelang_tt.ir.fields import rebuilt, renamed, rewritten
 from tilelang_tt.ir.kernel import If, Kernel, KernelSet, KernelStmt, Let
 from tilelang_tt.ir.layout import BufferLayout, Stream
 from tilelang_tt.ir.scalar import Expr, Var
+from tilelang_tt.passes.f_verify.check_blocks import moves_blocks
 
 
 def ways_at_call(kernels: KernelSet) -> tuple[KernelSet, ...]:
@@ -73,12 +74,12 @@ class _Way:
 
     def kernel(self, kernel: Kernel, cbs: dict[Cb, Cb]) -> Kernel:
         firsts = {self.written.launch.layouts[buffer].first for buffer in self.open}
-        moves = {cb.moves for cb in self.open.values()}
+        moved = {cb.moves: cb for cb in self.open.values() if cb.moves is not None}
 
         def change(stmt: KernelStmt) -> Iterable[KernelStmt] | None:
             if isinstance(stmt, CbCall) and stmt.count is not None:
                 return self.call(stmt, cbs)
-            if isinstance(stmt, If) and not moves.isdisjoint(scalar.variables(stmt.condition)):
+            if isinstance(stmt, If) and moves_blocks(stmt, moved):
                 return () if self.found else rewritten(stmt.then, change)
             if isinstance(stmt, Let) and stmt.var in firsts:
                 return (Let(stmt.var, scalar.const(0)),) if self.found else ()
