@@ -102,21 +102,31 @@ def without_ours(error: BaseException, trace: TracebackType | None) -> list[str]
     """An error of the user's that came through TileLang, and errors of ours that one of the user's names as its cause:
     Python's traceback without our frames, TileLang's and TVM's. Nothing, where there are none of these.
 
-    The innermost frame stays: it is where something went wrong.
+    The innermost frame stays: it is where something went wrong. An interrupt and an error of ours say so without it.
     """
     whole = traceback.TracebackException(type(error), error, trace)
     left_out, one = 0, cast(traceback.TracebackException | None, whole)
     while one is not None:
+        speaks = "error[TT" in str(one) or isinstance(error, KeyboardInterrupt)
+        hidden = _below_packages([frame.filename for frame in one.stack])
         frames = [
             frame
-            for frame in one.stack
-            if not _is_of_packages(frame.filename) or (frame is one.stack[-1] and "error[TT" not in str(one))
+            for frame, hide in zip(one.stack, hidden, strict=True)
+            if not hide or (frame is one.stack[-1] and not speaks)
         ]
         left_out += len(one.stack) - len(frames)
         one.stack = traceback.StackSummary.from_list(frames)
         one = one.__cause__ or (None if one.__suppress_context__ else one.__context__)
     note = f"({left_out} frames of TileLang and tilelang-tt are left out; {DEBUG_VARIABLE}=1 shows them)\n"
     return [*whole.format(), note] if left_out else []
+
+
+def _below_packages(files: list[str]) -> list[bool]:
+    """Which frames of a stack, the outermost first, are of these packages or of what they call in Python's library."""
+    hidden: list[bool] = []
+    for file in files:
+        hidden.append(_is_of_packages(file) or (bool(hidden) and hidden[-1] and _is_of_python(file)))
+    return hidden
 
 
 def _lacks_source(error: BaseException, trace: TracebackType | None) -> bool:
@@ -189,9 +199,14 @@ def _is_hidden(file: str) -> bool:
     if file.startswith("<frozen"):
         return True
     path = Path(file)
-    of_python = path.is_relative_to(_OF_PYTHON) and not any(name in path.parts for name in _INSTALLED)
     command = path.name == "tilelang_tt_launcher.py" or path.parent.name == "bin"
-    return of_python or command or _is_of_packages(file)
+    return command or _is_of_python(file) or _is_of_packages(file)
+
+
+@cache
+def _is_of_python(file: str) -> bool:
+    path = Path(file)
+    return path.is_relative_to(_OF_PYTHON) and not any(name in path.parts for name in _INSTALLED)
 
 
 @cache

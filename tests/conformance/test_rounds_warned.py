@@ -138,3 +138,67 @@ def test_strides_do_not_warn() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error", TenstorrentWarning)
         run_passes(main, Options(), lambda *_: None)
+
+
+def scan() -> Any:
+    @T.prim_func
+    def main(x: T.Tensor((32, 64), FLOAT), y: T.Tensor((32, 64), FLOAT)):
+        with T.Kernel(1, threads=128):
+            xs = T.alloc_shared((32, 64), FLOAT)
+            T.copy(x, xs)
+            T.cumsum(xs, dim=1)
+            T.copy(xs, y)
+
+    return main
+
+
+def scan_by_rows() -> Any:
+    """The proposed spelling: a row of the tensor in each round, and a vector that goes from round to round."""
+
+    @T.prim_func
+    def main(x: T.Tensor((64, 32), FLOAT), y: T.Tensor((64, 32), FLOAT)):
+        with T.Kernel(1, threads=128):
+            total = T.alloc_fragment((32,), FLOAT)
+            T.clear(total)
+            for k in T.serial(64):
+                for j in T.Parallel(32):
+                    total[j] += x[k, j]
+                T.copy(total, y[k, 0])
+
+    return main
+
+
+def scan_by_product() -> Any:
+    """The other one, for what the matrix engine takes in as it is."""
+
+    @T.prim_func
+    def main(x: T.Tensor((32, 64), "bfloat16"), y: T.Tensor((32, 64), FLOAT)):
+        with T.Kernel(1, threads=128):
+            xs = T.alloc_shared((32, 64), "bfloat16")
+            until = T.alloc_shared((64, 64), "bfloat16")
+            ys = T.alloc_fragment((32, 64), FLOAT)
+            T.copy(x, xs)
+            for k, j in T.Parallel(64, 64):
+                until[k, j] = T.if_then_else(k <= j, 1.0, 0.0)
+            T.clear(ys)
+            T.gemm(xs, until, ys)
+            T.copy(ys, y)
+
+    return main
+
+
+@pytest.mark.filterwarnings("ignore:.*TT704")
+def test_scans_warn() -> None:
+    """A serial loop that picks a place of a block in each round; both ways that the help names cost far less."""
+    text = warned(scan())
+    assert "'xs' is computed one place after the other, in 63 rounds: about 126 times the vector tiles" in text
+    assert "hand a vector from round to round (a[j] += x[k, j])" in text
+    x = whole_numbers(32, 64)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", TenstorrentWarning)
+        by_rows = {"x": x.T.contiguous(), "y": torch.zeros(64, 32)}
+        agree(scan_by_rows(), by_rows, ("y",), reference={"y": x.T.cumsum(0)})
+        by_product = {"x": x.bfloat16(), "y": torch.zeros(32, 64)}
+        agree(scan_by_product(), by_product, ("y",), reference={"y": x.cumsum(1)})
+    assert unpacked(scan_by_rows()) < unpacked(scan()) / 4
+    assert unpacked(scan_by_product()) < unpacked(scan()) / 50

@@ -202,13 +202,14 @@ def test_unknown_kernel(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
 def test_no_kernel(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = write(tmp_path, "x = 1\n")
     assert refusal(capsys, file) == (
+        f"{file} has no kernel: it runs as a script, as with --run\n"
         f"tilelang-tt: error: {file} has no kernel: no @tilelang.jit function and no @T.prim_func at module level\n"
     )
 
 
 def test_arguments_are_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = write(tmp_path, NEEDS_SIZES)
-    assert refusal(capsys, file) == (
+    assert refusal(capsys, f"{file}:mm") == (
         f"tilelang-tt: error: 'mm' of {file} takes (M, block=32): missing a required argument: 'M'\n"
         f"  write '{file}:mm(M=...)', or add --run to take the kernel that the script builds when it runs\n"
     )
@@ -230,6 +231,18 @@ def test_kernel_that_a_script_builds(tmp_path: Path, capsys: pytest.CaptureFixtu
     )
     assert "built no Tenstorrent kernel" in refusal(capsys, "--run", file)
     assert "arguments of a script go with --run" in refusal(capsys, file, "--", "96")
+
+
+def test_a_file_alone_whose_kernel_takes_arguments(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It runs as a script; `explain examples/gemm.py` needs no more than the name."""
+    file = write(tmp_path, NEEDS_SIZES + "\nif __name__ == '__main__':\n    mm(96)\n")
+    assert main(["explain", file, "--no-time"]) == 0
+    shown = capsys.readouterr()
+    assert "96 x 64" in shown.out
+    assert shown.err.startswith(f"'mm' of {file} takes (M, block=32): it runs as a script, as with --run\n")
+    notebook = tmp_path / "notes.ipynb"
+    notebook.write_text("{}")
+    assert "is not a Python file" in refusal(capsys, str(notebook))
 
 
 def test_explain_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

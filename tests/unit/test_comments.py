@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+import tilelang
 import torch
 
 KERNEL = r"""
@@ -51,6 +53,17 @@ def test_lines_that_end_with_a_backslash_and_odd_file_names(name: str, tmp_path:
             assert not any(line.rstrip().endswith("\\") for line in text.splitlines()), file
             assert "\n int x" not in text
     kernel.export(tmp_path / "exported")
+
+
+def test_a_kernel_named_like_code(tmp_path: Path) -> None:
+    evil = "<script>'\"\n#error run\r#error run\u2028../../{x}"
+    func = module(tmp_path / "plain.py").scaled.get_tir(64).with_attr("global_symbol", evil)
+    kernel = tilelang.compile(func, out_idx=[-1], target="tenstorrent")
+    values = torch.randn(64, 64)
+    assert torch.equal(kernel(values), values * 2 + 1)
+    assert not any(re.search("^ *#error", text, re.MULTILINE) for text in kernel.files.values())
+    kernel.export(tmp_path / "exported")
+    assert all(path.is_relative_to(tmp_path / "exported") for path in tmp_path.rglob("*.cpp"))
 
 
 ODD = 'quote " backslash \\ percent %d brace {x} template ${y} end\n\tnext ??/ \0 *' + "/ ü"

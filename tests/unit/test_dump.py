@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -74,7 +75,18 @@ def test_a_script_is_shown_and_goes_on(tmp_path: Path, capsys: pytest.CaptureFix
     assert main(["run", "--dump", "nothing@k=1", str(script)]) == 0
     captured = capsys.readouterr()
     assert "no kernel keeps a block 'nothing' in L1; there are " in captured.err
+    assert "--dump DST@k=1 shows the tiles that are computed there" in captured.err
     assert captured.out.endswith("done\n")
+
+
+def test_tiles_of_dst(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A block that stays in DST has no circular buffer; its tiles are shown where they are complete."""
+    script = tmp_path / "script.py"
+    script.write_text(ROWS)
+    assert main(["run", "--dump", "DST@k=1", str(script)]) == 0
+    shown = capsys.readouterr().out
+    assert re.search(r"DST@k=1 tile 0 computed up to .*script.py:16: S\[i, j\] = S\[i, j\] \+ X\[i, j\]", shown)
+    assert "[32., 32., 32." in shown
 
 
 def test_another_core(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -172,6 +172,19 @@ def test_errors_of_the_users_own_come_without_our_frames(tmp_path: Path) -> None
     assert "KeyError: 1" in text
 
 
+def test_an_interrupt_shows_the_users_lines_alone() -> None:
+    """Not what our runner calls in Python's library while it waits."""
+    ours, pythons = short_errors.__file__, threading.__file__
+    assert short_errors._below_packages(["/x/user.py", ours, pythons, pythons]) == [False, True, True, True]
+    assert short_errors._below_packages(["/x/user.py", pythons, ours, "/x/user.py", pythons]) == [
+        False,
+        False,
+        True,
+        False,
+        False,
+    ]
+
+
 def test_where_tilelang_itself_fails_is_shown(tmp_path: Path) -> None:
     kernel = KERNEL.replace("NAME", "s").replace("(N, 32)", "(32, N)")
     text = of_a_program(kernel + "f(torch.zeros(32))\n", tmp_path)

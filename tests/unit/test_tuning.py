@@ -106,6 +106,26 @@ def test_a_search_ends_with_its_time_and_counts_what_is_known() -> None:
     assert (found, tried) == (known, [])
 
 
+def test_an_interrupt_ends_a_search() -> None:
+    """With what was found; without the kernel as written nothing can be said, so the command ends, too."""
+
+    def submit(choice: Choice) -> Future[Outcome]:
+        if len(submitted) == after:
+            raise KeyboardInterrupt
+        submitted.append(choice)
+        future: Future[Outcome] = Future()
+        future.set_result(Outcome(choice, 1.0))
+        return future
+
+    submitted: list[Choice] = []
+    after = 2
+    found = search(grid(("a", 4)), {}, submit, jobs=1, budget=60, seen=lambda _: None)
+    assert list(found) == submitted
+    submitted, after = [], 0
+    with pytest.raises(KeyboardInterrupt):
+        search(grid(("a", 4)), {}, submit, jobs=1, budget=60, seen=lambda _: None)
+
+
 def test_a_lost_process_does_not_end_a_search() -> None:
     space, submitted = grid(("a", 4)), []
 

@@ -1,8 +1,9 @@
 """Find and build the kernel that `FILE.py`, `FILE.py:name` or `FILE.py:name(M=1024, ...)` means.
 
 The file is imported under a name other than `__main__`, so a guarded `main()` does not run. A kernel is
-a module-level `@tilelang.jit` function, a `@T.prim_func`, or a kernel the file compiled while imported. With `--run`
-the file is a script that is run to its end, and the kernel is one that it asked for: any factory, any arguments.
+a module-level `@tilelang.jit` function, a `@T.prim_func`, or a kernel the file compiled while imported. With `--run`,
+and where only a file is named that has no such kernel without arguments, it is a script that is run to its end, and the
+kernel is one that it asked for: any factory, any arguments.
 """
 
 from __future__ import annotations
@@ -31,6 +32,14 @@ from tilelang_tt.target import NAME, normalize, options_of
 from tilelang_tt.tilelang_hooks import AutoTuneImpl, JITImpl, tilelang
 
 MODULE_NAME = "tilelang_tt_user_file"
+
+
+class OnlyScriptBuildsError(UsageError):
+    """A file is named alone, and nothing in it is a kernel as it stands."""
+
+    def __init__(self, why: str, more: str) -> None:
+        super().__init__(why + more)
+        self.why = why
 
 
 @dataclass(frozen=True)
@@ -63,10 +72,15 @@ def parse_reference(text: str) -> Reference:
 
 def kernel_of(arguments: Namespace) -> TenstorrentKernel:
     """The kernel that a command line means."""
+    found_none = UsageError(f"{arguments.kernel} ran, but built no Tenstorrent kernel")
     if not arguments.run_script:
-        return load_kernel(arguments.kernel, arguments.target)
+        try:
+            return load_kernel(arguments.kernel, arguments.target)
+        except OnlyScriptBuildsError as error:
+            print(f"{error.why}: it runs as a script, as with --run", file=sys.stderr)
+            found_none = error
     with _answers(arguments.target):
-        return _from_script(arguments.kernel, arguments.script_args, arguments.target)
+        return _from_script(arguments.kernel, arguments.script_args, arguments.target, found_none)
 
 
 def load_kernel(text: str, target: str | None) -> TenstorrentKernel:
@@ -93,7 +107,7 @@ def _answers(target: str | None) -> Iterator[None]:
         yield
 
 
-def _from_script(text: str, args: Sequence[str], target: str | None) -> TenstorrentKernel:
+def _from_script(text: str, args: Sequence[str], target: str | None, found_none: UsageError) -> TenstorrentKernel:
     """Run a script to its end and take the kernel that it asked for; those of one name are numbered, `name@2`."""
     file, colon, name = text.partition(".py:")
     path = existing_file(file + ".py" if colon else text)
@@ -109,7 +123,7 @@ def _from_script(text: str, args: Sequence[str], target: str | None) -> Tenstorr
         number = sum(key.partition("@")[0] == own for key in named)
         named[f"{own}@{number + 1}" if number else own] = kernel
     if not named:
-        raise UsageError(f"{path} ran, but built no Tenstorrent kernel")
+        raise found_none
     listing = "".join(f"\n  {path}:{one}" for one in named)
     if not name and len(named) > 1:
         raise UsageError(f"{path} builds {len(named)} kernels; name one of{listing}")
@@ -150,6 +164,8 @@ def jit_function(reference: Reference) -> JitFunction | None:
 
 
 def _kernels_in(path: Path) -> dict[str, Any]:
+    if path.suffix != ".py":
+        raise UsageError(f"{path} is not a Python file; write FILE.py, or FILE.py:kernel")
     spec = importlib.util.spec_from_file_location(MODULE_NAME, path.resolve())
     assert spec is not None
     assert spec.loader is not None
@@ -169,14 +185,18 @@ def _kernels_in(path: Path) -> dict[str, Any]:
 def _choose(reference: Reference, kernels: dict[str, Any]) -> tuple[str, Any]:
     path = reference.path
     if not kernels:
-        raise UsageError(f"{path} has no kernel: no @tilelang.jit function and no @T.prim_func at module level")
+        why, more = f"{path} has no kernel", ": no @tilelang.jit function and no @T.prim_func at module level"
+        raise UsageError(why + more) if reference.name else OnlyScriptBuildsError(why, more)
     listing = "".join(f"\n  {path}:{name}{_signature(kernel)}" for name, kernel in kernels.items())
     if reference.name is not None:
         if reference.name not in kernels:
             raise UsageError(f"{path} has no kernel '{reference.name}'; it has{listing}")
         return reference.name, kernels[reference.name]
     if len(kernels) > 1:
-        raise UsageError(f"{path} has {len(kernels)} kernels; name one of{listing}")
+        why, more = f"{path} has {len(kernels)} kernels", f"; name one of{listing}"
+        if all(isinstance(kernel, JITImpl) and _needed(kernel) for kernel in kernels.values()):
+            raise OnlyScriptBuildsError(f"{why}, which take arguments", more)
+        raise UsageError(why + more)
     return next(iter(kernels.items()))
 
 
@@ -207,10 +227,12 @@ def _elaborate(name: str, kernel: Any, reference: Reference) -> PrimFunc:
         if Ellipsis in given:
             raise TypeError("a value has to stand in the place of each ...")
     except TypeError as error:
-        raise UsageError(
-            f"{place} takes {_signature(kernel)}: {error}\n  write '{reference.path}:{name}({_needed(kernel)})', "
+        why = f"{place} takes {_signature(kernel)}"
+        more = (
+            f": {error}\n  write '{reference.path}:{name}({_needed(kernel)})', "
             "or add --run to take the kernel that the script builds when it runs"
-        ) from None
+        )
+        raise (UsageError(why + more) if reference.name else OnlyScriptBuildsError(why, more)) from None
     try:
         return kernel.get_tir(*reference.args, **reference.kwargs)
     except TenstorrentError:

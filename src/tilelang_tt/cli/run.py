@@ -14,7 +14,7 @@ from types import TracebackType
 
 from tilelang_tt.cli.host_stand_ins import host_stand_ins
 from tilelang_tt.diagnostics import TenstorrentError
-from tilelang_tt.execution.dump import Dump, Wanted
+from tilelang_tt.execution.dump import DST, Dump, Wanted
 from tilelang_tt.execution.kernel import TenstorrentKernel, watchers
 from tilelang_tt.target import normalize, options_of
 
@@ -66,9 +66,13 @@ def dumping(wanted: Wanted | None, core: tuple[int, int] = (0, 0)) -> Iterator[N
 def _why_nothing(dump: Dump) -> str:
     if not dump.blocks:
         return "no kernel was called"
-    if dump.wanted.block in dump.blocks:
-        return f"core {dump.core} comes to no round {dump.wanted.round} of '{dump.wanted.loop}'"
-    return f"no kernel keeps a block '{dump.wanted.block}' in L1; there are {', '.join(dump.blocks)}"
+    wanted = dump.wanted
+    if wanted.block == DST:
+        return f"core {dump.core} comes to no round {wanted.round} of '{wanted.loop}' with something in DST"
+    way_out = f"--dump {DST}@{wanted.loop}={wanted.round} shows the tiles that are computed there"
+    if wanted.block in dump.blocks:
+        return f"core {dump.core} comes to no round {wanted.round} of '{wanted.loop}' with all of the block; {way_out}"
+    return f"no kernel keeps a block '{wanted.block}' in L1; there are {', '.join(dump.blocks)}; {way_out}"
 
 
 def _from_script(trace: TracebackType | None, script: Path) -> TracebackType | None:

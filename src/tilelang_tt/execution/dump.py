@@ -4,7 +4,8 @@
     tensor([[ 1.93, -0.41, ...
 
 A session of the debugger stops at every line of that round, on one core, in the first block of the grid that has it.
-The block is shown wherever it has changed. The script goes on as if nothing had happened.
+The block is shown wherever it has changed. The script goes on as if nothing had happened. `DST@k=1` shows tiles of DST:
+a block that stays there has no circular buffer, and its tiles have numbers, not its name.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from tilelang_tt.execution.call import BoundCall
 from tilelang_tt.execution.debugger import MARK, Buffer, Debugger, Stop
 from tilelang_tt.short_errors import from_here
 
+DST = "DST"  # as a block
 _LOOP = re.compile(r"^( *)for \(uint32_t (\w+) = ")
 _COUNT_ROUNDS = (
     "static void {mark}_round(bool wanted) {{ if (vd_logical_coordinate(false) == {x}u && "
@@ -54,6 +56,9 @@ class RoundOfLoop(Debugger):
         """Where the block has changed, and what it holds there."""
         self._wanted = wanted
         self._loops = _loops(self.compiled.files[self.file], wanted.loop)
+        if wanted.block == DST:
+            yield from self._tiles()
+            return
         before: torch.Tensor | None = None
         popped: int | None = None  # when the round began
         hit = 0
@@ -69,12 +74,29 @@ class RoundOfLoop(Debugger):
                 yield self._place(stop), value
             before = value
 
+    def _tiles(self) -> Iterator[tuple[str, torch.Tensor]]:
+        """Tiles of DST, where they have changed."""
+        before: dict[int, torch.Tensor] = {}
+        hit = 0
+        while (stop := self._next(hit := hit + 1)) is not None and stop.error is None:
+            for index, tile in stop.dst.items():
+                if index not in before or not torch.equal(tile.nan_to_num(), before[index].nan_to_num()):
+                    yield f"tile {index} {self._place(stop)}", tile
+            before = stop.dst
+
     def _next(self, hit: int) -> Stop | None:
         return self._run(f"here && {MARK}_rounds == 1u && {MARK}_hits == {hit}u")
+
+    def _commits(self) -> list[int]:
+        """Lines at which tiles of DST are complete, and packed next."""
+        text = self.compiled.files[self.file].splitlines()
+        return [number for number, line in enumerate(text, 1) if line.strip().startswith("tile_regs_commit(")]
 
     def _place(self, stop: Stop) -> str:
         if any(stop.generated_line == last for _, last in self._loops) or stop.location is None:
             return "at the end of the round"
+        if stop.generated_line in self._commits():
+            return f"computed up to {from_here(str(stop.location))}: {stop.location.text}"
         return f"before {from_here(str(stop.location))}: {stop.location.text}"
 
     def _with_points(self, text: str, condition: str, line: int, generated: int) -> str:
@@ -83,6 +105,8 @@ class RoundOfLoop(Debugger):
         for first, last in self._loops:
             for at in range(first, last):
                 lines[at] = lines[at].replace(f"{MARK}(true, false,", f"{MARK}(true, {here},")
+                if self._wanted.block == DST and at + 1 in self._commits():
+                    lines[at] = f"{MARK}(false, {here}, {at + 1}u); {lines[at]}"
             lines[first - 1] += f" {MARK}_round({here});"
             lines[last - 1] = f"{MARK}(false, {here}, {last}u); {lines[last - 1]}"
         start = next(at for at, one in enumerate(lines) if f"static void {MARK}(" in one)
@@ -133,7 +157,7 @@ class Dump:
         launches = kernel.compiled.plan.launches
         self.blocks |= dict.fromkeys(cb.name for launch in launches for cb in launch.cbs)
         for launch in launches:
-            if self.wanted.block in [cb.name for cb in launch.cbs]:
+            if self.wanted.block in (DST, *(cb.name for cb in launch.cbs)):
                 copies = {name: tensor.clone() for name, tensor in call.tensors.items()}
                 beside = BoundCall(copies, call.sizes, call.scalars, (), (), has_work=True)
                 session = RoundOfLoop(kernel.compiled, beside, kernel.layouts, core=self.core, launch=launch.name)

@@ -32,7 +32,7 @@ from tilelang_tt.frontend.refuse_gpu_code import (
     refuse_gpu_code,
     thread_index,
 )
-from tilelang_tt.frontend.scope import Scope, numbered
+from tilelang_tt.frontend.scope import Scope, name_of, numbered
 from tilelang_tt.frontend.tir.cut_out_code import Piece
 from tilelang_tt.frontend.tir.expand_any_of import expand_any_of
 from tilelang_tt.frontend.tir.expand_cp_async import expand_cp_async
@@ -137,7 +137,7 @@ class _Lifter:
 
     @property
     def name(self) -> str:
-        return str(self.func.attrs["global_symbol"]) if "global_symbol" in self.func.attrs else "main"
+        return name_of(self.func)
 
     def launches(self, stmt: tirx.Stmt, blocks: tuple[tuple[Var, Expr], ...]) -> list[Launch]:
         """Every T.Kernel below `stmt`, in order."""

@@ -313,6 +313,11 @@ class Scope:
         return buffer in self.cells and buffer not in self.own
 
 
+def name_of(func: tirx.PrimFunc) -> str:
+    """The name of a function as a word: it becomes part of file names and of generated code, whatever it holds."""
+    return identifier(str(func.attrs["global_symbol"])) if "global_symbol" in func.attrs else "main"
+
+
 def numbered(launches: list[Launch]) -> list[Launch]:
     """Give the launches of one function different names."""
     if len(launches) == 1:

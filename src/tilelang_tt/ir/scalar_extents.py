@@ -43,6 +43,16 @@ def extent_of(expr: tirx.PrimExpr) -> Extent | None:
     return found if isinstance(found, Extent) else None
 
 
+def with_factor(expr: Expr, factor: Extent) -> Expr:
+    """`n * 4 + k` as `n * factor + k`, if the factor is 4."""
+    if isinstance(expr, tirx.Add):
+        return with_factor(expr.a, factor) + with_factor(expr.b, factor)
+    if isinstance(expr, tirx.Mul) and isinstance(expr.b, tirx.IntImm) and int(expr.b.value) == factor:
+        product: Expr = tirx.Mul(expr.a, literal(factor))
+        return product
+    return expr
+
+
 def without_extents(expr: Expr) -> Expr:
     """An expression with plain numbers."""
 

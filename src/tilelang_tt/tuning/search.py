@@ -19,7 +19,9 @@ Seen = Callable[[Outcome], None]
 def search(
     space: Space, known: Mapping[Choice, Outcome], submit: Submit, *, jobs: int, budget: float, seen: Seen
 ) -> dict[Choice, Outcome]:
-    """Outcomes by choice, known ones among them. No choice is begun after `budget` seconds; Ctrl-C ends it as well."""
+    """Outcomes by choice, known ones among them. No choice is begun after `budget` seconds; Ctrl-C ends it as well,
+    and where nothing is known of the kernel as written, it ends the caller.
+    """
     found = {choice: known[choice] for choice in space.choices if choice in known}
     waiting = [choice for choice in space.choices if choice not in found]
     lost: list[Choice] = []  # with their process; each is tried once more, alone
@@ -47,6 +49,8 @@ def search(
     except KeyboardInterrupt:
         for future in running:
             future.cancel()
+        if Choice() not in found:
+            raise
         return found
 
 

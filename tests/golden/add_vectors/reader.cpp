@@ -26,10 +26,12 @@ void kernel_main() {
         cb_reserve_back(cb_b, b_tiles);
         // kernel.py:14  T.copy(A[bx * BLOCK], a)
         const uint32_t a_in_l1 = get_write_ptr(cb_a_in);
-        for (uint32_t i = 0; i < a_in_rows; ++i) noc_async_read_page(bx * 2 + i, A, a_in_l1 + i * a_in_tile_bytes);
+        for (uint32_t i = 0; i < a_in_rows; ++i) {
+            noc_async_read_page(bx * a_in_rows + i, A, a_in_l1 + i * a_in_tile_bytes);
+        }
         // kernel.py:15  T.copy(B[bx * BLOCK], b)
         const uint32_t b_l1 = get_write_ptr(cb_b);
-        for (uint32_t i = 0; i < b_rows; ++i) noc_async_read_page(bx * 2 + i, B, b_l1 + i * b_tile_bytes);
+        for (uint32_t i = 0; i < b_rows; ++i) noc_async_read_page(bx * b_rows + i, B, b_l1 + i * b_tile_bytes);
         noc_async_read_barrier();
         cb_push_back(cb_a_in, a_in_tiles);
         cb_push_back(cb_b, b_tiles);

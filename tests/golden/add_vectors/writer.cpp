@@ -19,7 +19,9 @@ void kernel_main() {
         cb_wait_front(cb_a_out, a_out_tiles);
         // kernel.py:18  T.copy(a, C[bx * BLOCK])
         const uint32_t a_out_l1 = get_read_ptr(cb_a_out);
-        for (uint32_t i = 0; i < a_out_rows; ++i) noc_async_write_page(bx * 2 + i, C, a_out_l1 + i * a_out_tile_bytes);
+        for (uint32_t i = 0; i < a_out_rows; ++i) {
+            noc_async_write_page(bx * a_out_rows + i, C, a_out_l1 + i * a_out_tile_bytes);
+        }
         noc_async_writes_flushed();
         cb_pop_front(cb_a_out, a_out_tiles);
     }

@@ -22,7 +22,7 @@ void kernel_main() {
             const uint32_t k_l1 = get_write_ptr(cb_k);
             for (uint32_t i = 0; i < k_rows; ++i) {
                 for (uint32_t j = 0; j < k_cols; ++j) {
-                    noc_async_read_page((n * 2 + i) * K_tile_cols + j, K, k_l1 + (i * k_cols + j) * k_tile_bytes);
+                    noc_async_read_page((n * k_rows + i) * K_tile_cols + j, K, k_l1 + (i * k_cols + j) * k_tile_bytes);
                 }
             }
             noc_async_read_barrier();

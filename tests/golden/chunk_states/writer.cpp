@@ -22,7 +22,7 @@ void kernel_main() {
             const uint32_t state_out_l1 = get_read_ptr(cb_state_out);
             for (uint32_t i = 0; i < state_out_rows; ++i) {
                 for (uint32_t j = 0; j < state_out_cols; ++j) {
-                    noc_async_write_page((n * 2 + i) * H_tile_cols + j, H,
+                    noc_async_write_page((n * state_out_rows + i) * H_tile_cols + j, H,
                         state_out_l1 + (i * state_out_cols + j) * state_out_tile_bytes);
                 }
             }

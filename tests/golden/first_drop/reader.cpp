@@ -40,12 +40,12 @@ void kernel_main() {
             // kernel.py:19  T.copy(A[by * 64, k * 32], A_s)
             const uint32_t A_s_l1 = get_write_ptr(cb_A_s);
             for (uint32_t i = 0; i < A_s_rows; ++i) {
-                noc_async_read_page((by * 2 + i) * A_tile_cols + k, A, A_s_l1 + i * A_s_tile_bytes);
+                noc_async_read_page((by * A_s_rows + i) * A_tile_cols + k, A, A_s_l1 + i * A_s_tile_bytes);
             }
             // kernel.py:20  T.copy(B[k * 32, bx * 64], B_s)
             const uint32_t B_s_l1 = get_write_ptr(cb_B_s);
             for (uint32_t j = 0; j < B_s_cols; ++j) {
-                noc_async_read_page(k * B_tile_cols + bx * 2 + j, B, B_s_l1 + j * B_s_tile_bytes);
+                noc_async_read_page(k * B_tile_cols + bx * B_s_cols + j, B, B_s_l1 + j * B_s_tile_bytes);
             }
             noc_async_read_barrier();
             cb_push_back(cb_A_s, A_s_tiles);

@@ -181,7 +181,7 @@ void kernel_main() {
         const uint32_t scores_out_l1_1 = get_read_ptr(cb_scores_out);
         for (uint32_t i = 0; i < scores_out_rows; ++i) {
             for (uint32_t j_1 = 0; j_1 < scores_out_cols; ++j_1) {
-                noc_async_write_page((by * 2 + i) * C_tile_cols + bx * 2 + j_1, C_pages,
+                noc_async_write_page((by * scores_out_rows + i) * C_tile_cols + bx * scores_out_cols + j_1, C_pages,
                     scores_out_l1_1 + (i * scores_out_cols + j_1) * scores_out_tile_bytes);
             }
         }

@@ -94,7 +94,7 @@ void kernel_main() {
         const uint32_t q_l1 = get_write_ptr(cb_q);
         for (uint32_t i = 0; i < q_rows; ++i) {
             for (uint32_t j = 0; j < q_cols; ++j) {
-                noc_async_read_page((by * Q_tile_rows + bx * 2 + i) * Q_tile_cols + j, Q,
+                noc_async_read_page((by * Q_tile_rows + bx * q_rows + i) * Q_tile_cols + j, Q,
                     q_l1 + (i * q_cols + j) * q_tile_bytes);
             }
         }
@@ -107,7 +107,7 @@ void kernel_main() {
             const uint32_t k_l1 = get_write_ptr(cb_k);
             for (uint32_t i = 0; i < k_rows; ++i) {
                 for (uint32_t j = 0; j < k_cols; ++j) {
-                    noc_async_read_page((by * K_tile_rows + n * 2 + i) * K_tile_cols + j, K,
+                    noc_async_read_page((by * K_tile_rows + n * k_rows + i) * K_tile_cols + j, K,
                         k_l1 + (j * k_rows + i) * k_tile_bytes);
                 }
             }
@@ -118,7 +118,7 @@ void kernel_main() {
             const uint32_t v_l1 = get_write_ptr(cb_v);
             for (uint32_t i = 0; i < v_rows; ++i) {
                 for (uint32_t j = 0; j < v_cols; ++j) {
-                    noc_async_read_page((by * V_tile_rows + n * 2 + i) * V_tile_cols + j, V,
+                    noc_async_read_page((by * V_tile_rows + n * v_rows + i) * V_tile_cols + j, V,
                         v_l1 + (i * v_cols + j) * v_tile_bytes);
                 }
             }

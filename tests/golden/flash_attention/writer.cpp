@@ -23,7 +23,7 @@ void kernel_main() {
         const uint32_t out_out_l1 = get_read_ptr(cb_out_out);
         for (uint32_t i = 0; i < out_out_rows; ++i) {
             for (uint32_t j = 0; j < out_out_cols; ++j) {
-                noc_async_write_page((by * Out_tile_rows + bx * 2 + i) * Out_tile_cols + j, Out,
+                noc_async_write_page((by * Out_tile_rows + bx * out_out_rows + i) * Out_tile_cols + j, Out,
                     out_out_l1 + (i * out_out_cols + j) * out_out_tile_bytes);
             }
         }

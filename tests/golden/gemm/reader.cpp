@@ -33,7 +33,7 @@ void kernel_main() {
             const uint32_t A_shared_l1 = get_write_ptr(cb_A_shared);
             for (uint32_t i = 0; i < A_shared_rows; ++i) {
                 for (uint32_t j = 0; j < A_shared_cols; ++j) {
-                    noc_async_read_page((by * 4 + i) * A_tile_cols + k * 2 + j, A,
+                    noc_async_read_page((by * A_shared_rows + i) * A_tile_cols + k * A_shared_cols + j, A,
                         A_shared_l1 + (i * A_shared_cols + j) * A_shared_tile_bytes);
                 }
             }
@@ -41,7 +41,7 @@ void kernel_main() {
             const uint32_t B_shared_l1 = get_write_ptr(cb_B_shared);
             for (uint32_t i = 0; i < B_shared_rows; ++i) {
                 for (uint32_t j = 0; j < B_shared_cols; ++j) {
-                    noc_async_read_page((k * 2 + i) * B_tile_cols + bx * 4 + j, B,
+                    noc_async_read_page((k * B_shared_rows + i) * B_tile_cols + bx * B_shared_cols + j, B,
                         B_shared_l1 + (i * B_shared_cols + j) * B_shared_tile_bytes);
                 }
             }

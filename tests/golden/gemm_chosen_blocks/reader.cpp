@@ -75,7 +75,7 @@ void kernel_main() {
             if (A_shared_delivery.reads > 0) {
                 for (uint32_t i = 0; i < A_shared_rows; ++i) {
                     for (uint32_t j = 0; j < A_shared_cols; ++j) {
-                        noc_async_read_page((by * 4 + i) * A_tile_cols + k * 4 + j, A,
+                        noc_async_read_page((by * A_shared_rows + i) * A_tile_cols + k * A_shared_cols + j, A,
                             A_shared_l1 + (i * A_shared_cols + j) * A_shared_tile_bytes);
                     }
                 }

@@ -95,8 +95,8 @@ void kernel_main() {
             if (B_shared_delivery.reads > 0) {
                 for (uint32_t i = 0; i < B_shared_rows; ++i) {
                     for (uint32_t j = 0; j < B_shared_cols; ++j) {
-                        if (bx * 3 + j < B_tile_cols) {
-                            noc_async_read_page((k * 4 + i) * B_tile_cols + bx * 3 + j, B,
+                        if (bx * B_shared_cols + j < B_tile_cols) {
+                            noc_async_read_page((k * B_shared_rows + i) * B_tile_cols + bx * B_shared_cols + j, B,
                                 B_shared_l1 + (i * B_shared_cols + j) * B_shared_tile_bytes);
                         } else {
                             zero_tile<B_shared_tile_bytes>(B_shared_l1 + (i * B_shared_cols + j) * B_shared_tile_bytes);
@@ -114,8 +114,8 @@ void kernel_main() {
         const uint32_t C_local_out_l1 = get_read_ptr(cb_C_local_out);
         for (uint32_t i = 0; i < C_local_out_rows; ++i) {
             for (uint32_t j = 0; j < C_local_out_cols; ++j) {
-                if (bx * 3 + j < C_tile_cols) {
-                    noc_async_write_page((by * 4 + i) * C_tile_cols + bx * 3 + j, C,
+                if (bx * C_local_out_cols + j < C_tile_cols) {
+                    noc_async_write_page((by * C_local_out_rows + i) * C_tile_cols + bx * C_local_out_cols + j, C,
                         C_local_out_l1 + (i * C_local_out_cols + j) * C_local_out_tile_bytes);
                 }
             }

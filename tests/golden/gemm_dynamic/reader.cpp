@@ -97,8 +97,9 @@ void kernel_main() {
             const uint32_t A_shared_l1 = get_write_ptr(cb_A_shared);
             if (A_shared_delivery.reads > 0) {
                 for (uint32_t i = 0; i < A_shared_rows; ++i) {
-                    if (by * 4 + i < m_tiles) {
-                        noc_async_read_page((by * 4 + i) * k_tiles + ko, A, A_shared_l1 + i * A_shared_tile_bytes);
+                    if (by * A_shared_rows + i < m_tiles) {
+                        noc_async_read_page((by * A_shared_rows + i) * k_tiles + ko, A,
+                            A_shared_l1 + i * A_shared_tile_bytes);
                     } else {
                         zero_tile<A_shared_tile_bytes>(A_shared_l1 + i * A_shared_tile_bytes);
                     }
@@ -108,8 +109,9 @@ void kernel_main() {
             const uint32_t B_shared_l1 = get_write_ptr(cb_B_shared);
             if (B_shared_delivery.reads > 0) {
                 for (uint32_t j = 0; j < B_shared_cols; ++j) {
-                    if (bx * 2 + j < n_tiles) {
-                        noc_async_read_page(ko * n_tiles + bx * 2 + j, B, B_shared_l1 + j * B_shared_tile_bytes);
+                    if (bx * B_shared_cols + j < n_tiles) {
+                        noc_async_read_page(ko * n_tiles + bx * B_shared_cols + j, B,
+                            B_shared_l1 + j * B_shared_tile_bytes);
                     } else {
                         zero_tile<B_shared_tile_bytes>(B_shared_l1 + j * B_shared_tile_bytes);
                     }

@@ -25,8 +25,8 @@ void kernel_main() {
         const uint32_t C_local_out_l1 = get_read_ptr(cb_C_local_out);
         for (uint32_t i = 0; i < C_local_out_rows; ++i) {
             for (uint32_t j = 0; j < C_local_out_cols; ++j) {
-                if (by * 4 + i < m_tiles && bx * 2 + j < n_tiles) {
-                    noc_async_write_page((by * 4 + i) * n_tiles + bx * 2 + j, C,
+                if (by * C_local_out_rows + i < m_tiles && bx * C_local_out_cols + j < n_tiles) {
+                    noc_async_write_page((by * C_local_out_rows + i) * n_tiles + bx * C_local_out_cols + j, C,
                         C_local_out_l1 + (i * C_local_out_cols + j) * C_local_out_tile_bytes);
                 }
             }

@@ -103,7 +103,8 @@ void kernel_main() {
         // kernel.py:21  T.copy(bias[bx * 256], bias_shared)
         const uint32_t bias_shared_l1 = get_write_ptr(cb_bias_shared);
         for (uint32_t j = 0; j < bias_shared_cols; ++j) {
-            read_first_row<bias_shared_tile_bytes>(bx * 8 + j, bias, bias_shared_l1 + j * bias_shared_tile_bytes);
+            read_first_row<bias_shared_tile_bytes>(bx * bias_shared_cols + j, bias,
+                bias_shared_l1 + j * bias_shared_tile_bytes);
         }
         noc_async_read_barrier();
         cb_push_back(cb_bias_shared, bias_shared_tiles);
@@ -116,7 +117,7 @@ void kernel_main() {
             if (B_shared_delivery.reads > 0) {
                 for (uint32_t i = 0; i < B_shared_rows; ++i) {
                     for (uint32_t j = 0; j < B_shared_cols; ++j) {
-                        noc_async_read_page((k * 2 + i) * B_tile_cols + bx * 8 + j, B,
+                        noc_async_read_page((k * B_shared_rows + i) * B_tile_cols + bx * B_shared_cols + j, B,
                             B_shared_l1 + (i * B_shared_cols + j) * B_shared_tile_bytes);
                     }
                 }

@@ -84,7 +84,7 @@ void kernel_main() {
             if (A_shared_delivery.reads > 0) {
                 for (uint32_t i = 0; i < A_shared_rows; ++i) {
                     for (uint32_t j = 0; j < A_shared_cols; ++j) {
-                        noc_async_read_page((by * 8 + i) * A_tile_cols + k * 2 + j, A,
+                        noc_async_read_page((by * A_shared_rows + i) * A_tile_cols + k * A_shared_cols + j, A,
                             A_shared_l1 + (i * A_shared_cols + j) * A_shared_tile_bytes);
                     }
                 }
@@ -101,8 +101,8 @@ void kernel_main() {
             const uint32_t C_local_out_l1 = get_read_ptr(cb_C_local_out);
             for (uint32_t i = 0; i < C_local_out_rows; ++i) {
                 for (uint32_t j = 0; j < C_local_out_cols; ++j) {
-                    noc_async_write_page((by * 8 + part * 2 + i) * C_tile_cols + bx * 8 + j, C,
-                        C_local_out_l1 + (i * C_local_out_cols + j) * C_local_out_tile_bytes);
+                    noc_async_write_page((by * 8 + part * C_local_out_rows + i) * C_tile_cols + bx * C_local_out_cols + j,
+                        C, C_local_out_l1 + (i * C_local_out_cols + j) * C_local_out_tile_bytes);
                 }
             }
             noc_async_writes_flushed();

@@ -32,12 +32,14 @@ void kernel_main() {
             // kernel.py:18  T.copy(A[by * 64, k * 32], A_shared)
             const uint32_t A_shared_l1 = get_write_ptr(cb_A_shared);
             for (uint32_t i = 0; i < A_shared_rows; ++i) {
-                noc_async_read_page((by * 2 + i) * A_tile_cols + k, A, A_shared_l1 + i * A_shared_tile_bytes);
+                noc_async_read_page((by * A_shared_rows + i) * A_tile_cols + k, A,
+                    A_shared_l1 + i * A_shared_tile_bytes);
             }
             // kernel.py:19  T.copy(B[bx * 64, k * 32], B_shared)
             const uint32_t B_shared_l1 = get_write_ptr(cb_B_shared);
             for (uint32_t i = 0; i < B_shared_rows; ++i) {
-                noc_async_read_page((bx * 2 + i) * B_tile_cols + k, B, B_shared_l1 + i * B_shared_tile_bytes);
+                noc_async_read_page((bx * B_shared_rows + i) * B_tile_cols + k, B,
+                    B_shared_l1 + i * B_shared_tile_bytes);
             }
             noc_async_read_barrier();
             cb_push_back(cb_A_shared, A_shared_tiles);

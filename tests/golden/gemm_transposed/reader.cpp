@@ -43,8 +43,9 @@ void kernel_main() {
             // kernel.py:18  T.copy(A[k * 32, by * 64], A_shared)
             const uint32_t A_shared_l1 = get_write_ptr(cb_A_shared);
             for (uint32_t j = 0; j < A_shared_cols; ++j) {
-                if (by * 2 + j < A_tile_cols) {
-                    noc_async_read_page(k * A_tile_cols + by * 2 + j, A, A_shared_l1 + j * A_shared_tile_bytes);
+                if (by * A_shared_cols + j < A_tile_cols) {
+                    noc_async_read_page(k * A_tile_cols + by * A_shared_cols + j, A,
+                        A_shared_l1 + j * A_shared_tile_bytes);
                 } else {
                     zero_tile<A_shared_tile_bytes>(A_shared_l1 + j * A_shared_tile_bytes);
                 }
@@ -52,8 +53,9 @@ void kernel_main() {
             // kernel.py:19  T.copy(B[bx * 128, k * 32], B_shared)
             const uint32_t B_shared_l1 = get_write_ptr(cb_B_shared);
             for (uint32_t i = 0; i < B_shared_rows; ++i) {
-                if (bx * 4 + i < B_tile_rows) {
-                    noc_async_read_page((bx * 4 + i) * B_tile_cols + k, B, B_shared_l1 + i * B_shared_tile_bytes);
+                if (bx * B_shared_rows + i < B_tile_rows) {
+                    noc_async_read_page((bx * B_shared_rows + i) * B_tile_cols + k, B,
+                        B_shared_l1 + i * B_shared_tile_bytes);
                 } else {
                     zero_tile<B_shared_tile_bytes>(B_shared_l1 + i * B_shared_tile_bytes);
                 }

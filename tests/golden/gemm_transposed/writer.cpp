@@ -23,8 +23,8 @@ void kernel_main() {
         const uint32_t C_local_l1 = get_read_ptr(cb_C_local);
         for (uint32_t i = 0; i < C_local_rows; ++i) {
             for (uint32_t j = 0; j < C_local_cols; ++j) {
-                if (by * 2 + i < C_tile_rows && bx * 4 + j < C_tile_cols) {
-                    noc_async_write_page((by * 2 + i) * C_tile_cols + bx * 4 + j, C,
+                if (by * C_local_rows + i < C_tile_rows && bx * C_local_cols + j < C_tile_cols) {
+                    noc_async_write_page((by * C_local_rows + i) * C_tile_cols + bx * C_local_cols + j, C,
                         C_local_l1 + (i * C_local_cols + j) * C_local_tile_bytes);
                 }
             }

@@ -23,7 +23,7 @@ void kernel_main() {
         const uint32_t zeros_l1 = get_read_ptr(cb_zeros);
         for (uint32_t i = 0; i < zeros_rows; ++i) {
             for (uint32_t j = 0; j < zeros_cols; ++j) {
-                noc_async_write_page((by * 2 + i) * C_tile_cols + bx * 2 + j, C,
+                noc_async_write_page((by * zeros_rows + i) * C_tile_cols + bx * zeros_cols + j, C,
                     zeros_l1 + (i * zeros_cols + j) * zeros_tile_bytes);
             }
         }

@@ -29,7 +29,7 @@ void kernel_main() {
             const uint32_t C_tile_1_l1 = get_read_ptr(cb_C_tile_1);
             for (uint32_t i = 0; i < C_tile_1_rows; ++i) {
                 for (uint32_t j = 0; j < C_tile_1_cols; ++j) {
-                    noc_async_write_page((by * 2 + i) * C_tile_cols + bx * 2 + j, C,
+                    noc_async_write_page((by * C_tile_1_rows + i) * C_tile_cols + bx * C_tile_1_cols + j, C,
                         C_tile_1_l1 + (i * C_tile_1_cols + j) * C_tile_1_tile_bytes);
                 }
             }

@@ -25,7 +25,7 @@ void kernel_main() {
             const uint32_t part_l1 = get_write_ptr(cb_part);
             for (uint32_t i = 0; i < part_rows; ++i) {
                 for (uint32_t j = 0; j < part_cols; ++j) {
-                    noc_async_read_page((s * P_tile_rows + by * 2 + i) * P_tile_cols + bx * 2 + j, P,
+                    noc_async_read_page((s * P_tile_rows + by * part_rows + i) * P_tile_cols + bx * part_cols + j, P,
                         part_l1 + (i * part_cols + j) * part_tile_bytes);
                 }
             }

@@ -23,7 +23,7 @@ void kernel_main() {
         const uint32_t total_out_l1 = get_read_ptr(cb_total_out);
         for (uint32_t i = 0; i < total_out_rows; ++i) {
             for (uint32_t j = 0; j < total_out_cols; ++j) {
-                noc_async_write_page((by * 2 + i) * C_tile_cols + bx * 2 + j, C,
+                noc_async_write_page((by * total_out_rows + i) * C_tile_cols + bx * total_out_cols + j, C,
                     total_out_l1 + (i * total_out_cols + j) * total_out_tile_bytes);
             }
         }

@@ -45,7 +45,7 @@ from tilelang_tt.frontend.code.warps import WARP_VALUES
 from tilelang_tt.frontend.known_operations import JUMPS
 from tilelang_tt.frontend.lift_expression import operator
 from tilelang_tt.frontend.refuse_gpu_code import HARMLESS, location_of, macro_note
-from tilelang_tt.frontend.scope import numbered
+from tilelang_tt.frontend.scope import name_of, numbered
 from tilelang_tt.frontend.tir.expand_cp_async import expand_cp_async_of_threads
 from tilelang_tt.frontend.tir.expand_row_copies import expand_row_copies
 from tilelang_tt.frontend.tir.select_launches import KERNEL
@@ -112,7 +112,7 @@ class _Function:
 
     @property
     def name(self) -> str:
-        return str(self.func.attrs["global_symbol"]) if "global_symbol" in self.func.attrs else "main"
+        return name_of(self.func)
 
     def launches(self, stmt: tirx.Stmt, blocks: Blocks, threads: ThreadAxes) -> list[Launch]:
         """Every T.Kernel below a statement, in order."""

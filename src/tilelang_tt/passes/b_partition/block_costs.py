@@ -51,7 +51,12 @@ class BlockCosts:
     """Of one launch. `indices`: those along which blocks may have another size."""
 
     def __init__(
-        self, program: TileProgram, launch: Launch, indices: list[Index], follows: dict[Buffer, set[Var]]
+        self,
+        program: TileProgram,
+        launch: Launch,
+        indices: list[Index],
+        follows: dict[Buffer, set[Var]],
+        may_be_single: bool = False,
     ) -> None:
         self.launch, self.options, self.chip = launch, program.options, program.options.chip
         self.tensors = program.layouts
@@ -61,6 +66,7 @@ class BlockCosts:
         self.counts = {index.var: index.counts(_MOST) for index in indices}
         self.sizes: Sizes = {}
         self.rescales = any(index.rescales for index in indices)  # attention, whose rounds are of many lengths
+        self.may_be_single = may_be_single and self.rescales
         self.single = False  # whether what rounds load has room for one block each
 
     def cycles(self, sizes: Sizes) -> float | None:
@@ -68,7 +74,8 @@ class BlockCosts:
 
         Where the stages as written do not fit, loads may do with one block: `single` says so.
         """
-        for self.single in (False, True):
+        for single in (False, True) if self.may_be_single else (False,):
+            self.single = single
             found = self._cycles(sizes)
             if found is not None:
                 return found
@@ -196,6 +203,10 @@ class BlockCosts:
         if follows is not None and self.boxes:
             first, rest = {self.launch.blocks[0][0]}, {var for var, _ in self.launch.blocks[1:]}
             readers = (self.used[0] if follows & first else 1) * (self.used[1] if follows & rest else 1)
+        return self.loaded(size, readers)
+
+    def loaded(self, size: float, readers: int) -> float:
+        """A block of so many bytes that so many cores read; those that do not are sent it."""
         together = readers * size / (self.table["dram.rate"] * self.chip.dram_banks)
         own = size / self.table["noc.read_rate"]
         read = self.table["dram.read"] + max(together / _OF_BANKS, own / _OF_A_CORE)
