@@ -53,7 +53,12 @@ class BlockCosts:
     """Of one launch. `indices`: those along which blocks may have another size."""
 
     def __init__(
-        self, program: TileProgram, launch: Launch, indices: list[Index], follows: dict[Buffer, set[Var]]
+        self,
+        program: TileProgram,
+        launch: Launch,
+        indices: list[Index],
+        follows: dict[Buffer, set[Var]],
+        may_be_single: bool = False,
     ) -> None:
         self.launch, self.options, self.chip = launch, program.options, program.options.chip
         self.tensors = program.layouts
@@ -63,6 +68,7 @@ class BlockCosts:
         self.counts = {index.var: index.counts(_MOST) for index in indices}
         self.sizes: Sizes = {}
         self.rescales = any(index.rescales for index in indices)  # attention, whose rounds are of many lengths
+        self.may_be_single = may_be_single and self.rescales
         self.single = False  # whether what rounds load has room for one block each
 
     def cycles(self, sizes: Sizes) -> float | None:
@@ -70,7 +76,8 @@ class BlockCosts:
 
         Where the stages as written do not fit, loads may do with one block: `single` says so.
         """
-        for self.single in (False, True):
+        for single in (False, True) if self.may_be_single else (False,):
+            self.single = single
             found = self._cycles(sizes)
             if found is not None:
                 return found

@@ -53,7 +53,7 @@ def _chosen(program: TileProgram, launch: Launch, decisions: list[Decision]) -> 
     indices = list(indices_of(program, launch))
     if not indices or any(int_value(index.extent) is None for index in indices):
         return as_written
-    costs = BlockCosts(program, launch, indices, told_apart(program, launch))
+    costs = BlockCosts(program, launch, indices, told_apart(program, launch), may_be_single=True)
     written = {index.var: index.tiles for index in indices}
     before = costs.cycles(written)
     if before is None or before < LEAST_CYCLES:
