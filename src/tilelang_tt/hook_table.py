@@ -199,7 +199,7 @@ HOOKS = (
         "a kernel built anew with smaller blocks, to advise sizes",
         "prim_func from an altered tree",
         Kind.INNER,
-        has=("orig_func", "arg_names", "signature", "set_mode", "get_tir"),
+        has=("orig_func", "arg_names", "signature", "set_mode", "get_tir", "tensor_args", "p1_cache"),
     ),
     Hook(
         "tilelang.language.eager.utils:get_ast",

@@ -192,7 +192,7 @@ tilelang.compile(main, target="tenstorrent")
 """
 program(
     "TT704",
-    "a T.Parallel is computed in many rounds",
+    "a T.Parallel, or a scan, is computed in many rounds",
     """Its elements do not lie in tiles side by side, so the vector engine does few of them at a time. The help says how to
     walk by tiles: here the axis that runs backwards comes first, and the tensors are passed transposed.""",
     _BACKWARDS,

@@ -233,6 +233,38 @@ def test_kernel_that_a_script_builds(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "arguments of a script go with --run" in refusal(capsys, file, "--", "96")
 
 
+EAGER = """
+import tilelang
+import tilelang.language as T
+
+
+@tilelang.jit(target="tenstorrent")
+def twice(A, block=32):
+    N, M = T.const("N, M")
+    A: T.Tensor((M, N), "float32")
+    B = T.empty((M, N), "float32")
+    with T.Kernel(T.ceildiv(M, block), threads=128) as bx:
+        a = T.alloc_shared((block, N), "float32")
+        T.copy(A[bx * block, 0], a)
+        for i, j in T.Parallel(block, N):
+            a[i, j] = a[i, j] * 2.0
+        T.copy(a, B[bx * block, 0])
+    return B
+"""
+
+
+def test_sizes_of_an_eager_function(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """They are given in the place of its tensors, which no command line can hold."""
+    file = write(tmp_path, EAGER)
+    assert main(["explain", f"{file}:twice(M=96, N=64)", "--no-time"]) == 0
+    assert "96 x 64" in capsys.readouterr().out
+    assert refusal(capsys, f"{file}:twice(M=96)") == (
+        f"tilelang-tt: error: 'twice' of {file} takes (M, N, block=32): missing a required argument: 'N'\n"
+        f"  write '{file}:twice(M=..., N=...)', or add --run to take the kernel that the script builds when it runs\n"
+    )
+    assert "got an unexpected keyword argument 'K'" in refusal(capsys, f"{file}:twice(M=96, N=64, K=1)")
+
+
 def test_a_file_alone_whose_kernel_takes_arguments(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It runs as a script; `explain examples/gemm.py` needs no more than the name."""
     file = write(tmp_path, NEEDS_SIZES + "\nif __name__ == '__main__':\n    mm(96)\n")

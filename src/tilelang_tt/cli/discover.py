@@ -155,7 +155,9 @@ def jit_function(reference: Reference) -> JitFunction | None:
     name, found = next(iter(functions.items()))
     tuned = isinstance(found, AutoTuneImpl)
     signature = inspect.signature((found.jit_impl if tuned else found).func.orig_func)
-    given = dict(signature.bind_partial(*reference.args, **reference.kwargs).arguments)
+    sizes = {size: value for size, value in reference.kwargs.items() if size not in signature.parameters}
+    own = {parameter: value for parameter, value in reference.kwargs.items() if parameter not in sizes}
+    given = dict(signature.bind_partial(*reference.args, **own).arguments) | sizes
     configs = None
     if tuned:
         rows = found.configs(**given) if callable(found.configs) else found.configs
@@ -202,8 +204,19 @@ def _choose(reference: Reference, kernels: dict[str, Any]) -> tuple[str, Any]:
 
 def _signature(kernel: Any) -> str:
     if isinstance(kernel, JITImpl):
-        return str(inspect.signature(kernel.func.orig_func))
+        return f"({', '.join((*_sizes(kernel), *map(str, _parameters(kernel).values())))})"
     return " (compiled)" if isinstance(kernel, TenstorrentKernel) else " (prim_func)"
+
+
+def _parameters(kernel: JITImpl) -> dict[str, inspect.Parameter]:
+    """Of a jit function, without the tensors of an eager one: their sizes are given instead."""
+    every = inspect.signature(kernel.func.orig_func).parameters
+    return {name: one for name, one in every.items() if name not in kernel.func.tensor_args}
+
+
+def _sizes(kernel: JITImpl) -> list[str]:
+    """What an eager function says with T.const, which is known when it has been traced."""
+    return sorted({size.orig_name for template in kernel.func.p1_cache.values() for size in template.matcher or ()})
 
 
 def _build(named: tuple[str, Any], reference: Reference, target: str | None) -> TenstorrentKernel:
@@ -223,7 +236,7 @@ def _elaborate(name: str, kernel: Any, reference: Reference) -> PrimFunc:
     place = f"'{name}' of {reference.path}"
     given = (*reference.args, *reference.kwargs.values())
     try:
-        inspect.signature(kernel.func.orig_func).bind(*reference.args, **reference.kwargs)
+        _bind(kernel, reference)
         if Ellipsis in given:
             raise TypeError("a value has to stand in the place of each ...")
     except TypeError as error:
@@ -244,10 +257,27 @@ def _elaborate(name: str, kernel: Any, reference: Reference) -> PrimFunc:
         ) from error
 
 
+def _bind(kernel: JITImpl, reference: Reference) -> None:
+    """Refuse, as Python does, arguments that are too many or too few."""
+    if not kernel.func.tensor_args:
+        inspect.signature(kernel.func.orig_func).bind(*reference.args, **reference.kwargs)
+        return
+    parameters = _parameters(kernel)
+    if reference.args:
+        raise TypeError("sizes and other arguments have to be given by name")
+    with contextlib.suppress(TypeError, ValueError):  # it lacks sizes, and is traced so far that they are known
+        kernel.get_tir(**{name: value for name, value in reference.kwargs.items() if name in parameters})
+    required = [*_sizes(kernel), *(name for name, one in parameters.items() if one.default is one.empty)]
+    if unknown := [name for name in reference.kwargs if name not in (*required, *parameters)]:
+        raise TypeError(f"got an unexpected keyword argument '{unknown[0]}'")
+    if missing := [name for name in required if name not in reference.kwargs]:
+        raise TypeError(f"missing a required argument: '{missing[0]}'")
+
+
 def _needed(kernel: Any) -> str:
     """A call as it has to be written, with values left open."""
-    params = inspect.signature(kernel.func.orig_func).parameters.values()
-    return ", ".join(f"{one.name}=..." for one in params if one.default is one.empty)
+    params = [one.name for one in _parameters(kernel).values() if one.default is one.empty]
+    return ", ".join(f"{name}=..." for name in (*_sizes(kernel), *params))
 
 
 def _arguments(reference: Reference) -> str:
