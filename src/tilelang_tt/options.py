@@ -24,6 +24,7 @@ class Options:
         True  # what the tile engines cannot do runs on the cores' small processors; False: it is refused
     )
     multicast: bool | None = None  # one core reads what several need, and sends it to the others; None: where it pays
+    split_k: bool | None = None  # several cores make parts of a long sum of products; None: where it pays
     blocks: bool = True  # sizes of blocks that suit the chip; False: those that the kernel is written with
     numerics: Literal["fast", "exact", "chip"] = "fast"
     sdk: str = "0.77"

@@ -50,6 +50,7 @@ from tilelang_tt.passes.b_partition.choose_blocks import choose_blocks
 from tilelang_tt.passes.b_partition.go_in_step import go_in_step
 from tilelang_tt.passes.b_partition.partition_work import partition_work
 from tilelang_tt.passes.b_partition.place_workspaces import left_in_dram, place_workspaces
+from tilelang_tt.passes.b_partition.split_sums import split_sums
 from tilelang_tt.passes.c_tile.complete_parts import complete_parts
 from tilelang_tt.passes.c_tile.drop_dead_writes import drop_dead_writes
 from tilelang_tt.passes.c_tile.fit_products import fit_products
@@ -166,6 +167,7 @@ PLACING_PASSES: tuple[TilePass, ...] = (
     Pass(attach_tensor_accessors, A, needs=(LAYOUTS,), ensures=(NO_COPIES,)),
     Pass(keep_last_bits, A, needs=(LAYOUTS,)),
     Pass(align_operands, A, needs=(LAYOUTS, NO_COPIES)),
+    Pass(split_sums, B, needs=(LAYOUTS, NO_COPIES)),
     Pass(place_workspaces, B, needs=(LAYOUTS, NO_COPIES)),
     Pass(choose_blocks, B, needs=(LAYOUTS, NO_COPIES)),
     Pass(go_in_step, B, needs=(LAYOUTS, NO_COPIES)),
@@ -173,7 +175,7 @@ PLACING_PASSES: tuple[TilePass, ...] = (
 )
 
 # Where circular buffers do not fit beside what is handed on in L1
-WITHOUT_WORKSPACES = tuple(row for row in PLACING_PASSES if row.run is not place_workspaces)
+WITHOUT_WORKSPACES = tuple(row for row in PLACING_PASSES if row.run not in (split_sums, place_workspaces))
 
 # Which blocks there are is settled by these: `fit_l1`
 BLOCK_PASSES: tuple[TilePass, ...] = (
@@ -352,7 +354,8 @@ def _fitting(
     program = _through(raising, program, snapshot)
     placed: list[tuple[str, TileProgram]] = []
     trial = _through(PLACING_PASSES, program, lambda name, state: placed.append((name, state)))
-    if any(decision.stage == place_workspaces.__name__ for decision in trial.decisions):
+    in_l1 = (split_sums.__name__, place_workspaces.__name__)
+    if any(decision.stage in in_l1 for decision in trial.decisions):
         steps: list[tuple[str, TileProgram]] = []
         with suppress(DoesNotFitError):
             fitting = _settled(trial, lambda name, state: steps.append((name, state)))

@@ -145,6 +145,10 @@ OPTIONS: dict[str, OptionSpec] = {
             "multicast",
             "blocks that several cores need are read by one, which sends them to the others; auto: where it pays",
         ),
+        _choice(
+            "split_k",
+            "several cores make parts of a long sum of products, which are then added up; auto: where it pays",
+        ),
         _flag("blocks", "the compiler may take blocks of other sizes than the kernel is written with"),
         _one_of(
             "numerics",

@@ -119,6 +119,10 @@ def test_missing_part_of_the_sdk_is_named() -> None:
     scan = TileProgram("ema_init(7); ema_tile<true>(0, 1, 2);", ("ema.h",))
     with pytest.raises(DeviceError, match=r"error\[TT402\]: .*unimplemented: ema_init"):
         scan.run(torch.ones(32, 32))
+    # An instruction of the chip that is not modelled.
+    raw = TileProgram("MATH((TTI_SFPADD(0, 1, 2, 3, 0)));", ())
+    with pytest.raises(DeviceError, match=r"error\[TT402\]: .*virtual device: the instruction TTI_SFPADD"):
+        raw.run(torch.ones(32, 32))
 
 
 def test_argument_the_device_does_not_know_is_refused() -> None:

@@ -7,9 +7,11 @@ from dataclasses import replace
 import pytest
 import torch
 from core_programs import Cores, Kernel, random_pages
+from hand_written import cb, kernel
 from reports import category_of
 from test_dataflow import END, HEAD, PAGES, READ_ALL, WRITE_ALL, single
 
+from tilelang_tt.device import ComputeConfigDescriptor, CoreRange, CoreRangeSet, ProgramDescriptor, open_device
 from tilelang_tt.diagnostics import DeviceError
 
 WORDS = "volatile tt_l1_ptr uint32_t* words = reinterpret_cast<volatile tt_l1_ptr uint32_t*>(l1);\n"
@@ -138,3 +140,39 @@ def test_a_store_that_runs_into_the_buffer_of_another_kernel() -> None:
         "page 0 of CB 2 'cb2' is stored to through a pointer, but the reader fills it; CB 1 'cb1' ends before it"
     )
     assert "core (0,0), writer writer.cpp:6" in caught.value.notes
+
+
+STORE_OF_COMPUTE = """
+#include <cstdint>
+#include "api/compute/common.h"
+void kernel_main() {
+    volatile uint32_t* words = reinterpret_cast<volatile uint32_t*>(get_local_cb_interface(16).fifo_wr_ptr << 4);
+    words[PLACE] = 1;
+}
+"""
+PAIR = CoreRangeSet([CoreRange((0, 0), (1, 0))])
+
+
+def store_of_compute(place: str) -> None:
+    text = STORE_OF_COMPUTE.replace("PLACE", place)
+    with open_device() as device:
+        buffers = [cb(0, 1, cores=PAIR), cb(16, 1, cores=PAIR)]
+        device.run(ProgramDescriptor([kernel(text, ComputeConfigDescriptor(), PAIR)], cbs=buffers))
+
+
+def test_a_compute_kernel_stores_to_its_own_buffer() -> None:
+    store_of_compute("511")
+
+
+@pytest.mark.parametrize(
+    ("place", "says"),
+    [
+        ("512", "0 bytes past the end of CB 16 'cb16', where nothing of this program lies"),
+        ("0x200000 / 4", "is not in the L1 of its core"),
+    ],
+)
+def test_a_compute_kernel_stores_elsewhere(place: str, says: str) -> None:
+    with pytest.raises(DeviceError) as caught:
+        store_of_compute(place)
+    assert category_of(caught.value) == "l1-bounds"
+    assert says in caught.value.message

@@ -34,7 +34,11 @@ VALUES = {
     'DPRINT("{:x}\\n", int32_t(-1));': "ffffffff",
     'DPRINT_DATA0("first NoC\\n"); DPRINT_DATA1("second NoC\\n");': None,
     'DPRINT << "x = " << 5 << " " << 2.5f << ENDL();': "x = 5 2.5",
-    'DPRINT << HEX() << SETW(4) << BF16(0x3fc0) << F32(0.25f) << U32(7) << ENDL();': "1.50.257",
+    'DPRINT << BF16(0x3fc0) << F32(0.25f) << U32(7) << ENDL();': "1.50.257",
+    'DPRINT << HEX() << 255 << " " << DEC() << 255 << SETW(4) << U32(7) << ENDL();': "ff 255   7",
+    'DPRINT << SETPRECISION(3) << 1.2345f << " " << FIXED() << 1.2345f << " " << DEFAULTFLOAT() << 0.5f << ENDL();': (
+        "1.23 1.235 0.5"
+    ),
     'DPRINT_MATH("x = {}\\n", 5);': "x = 5",
     'DPRINT_MATH(DPRINT << "x = {" << 5 << ENDL());': "x = {5",
     'DPRINT_DATA0(DPRINT << 1 << ENDL()); DPRINT_DATA1(DPRINT << 1 << ENDL());': "1",

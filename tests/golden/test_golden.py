@@ -125,6 +125,7 @@ MEANINGS: dict[str, Callable[..., torch.Tensor]] = {
     "gemm_multicast": lambda a, b: a @ b,
     "gemm_chosen_blocks": lambda a, b: a @ b,
     "gemm_last_round": lambda a, b, bias: (a @ b + bias).clamp(min=0),
+    "gemm_long_sum": lambda a, b, bias: (a @ b + bias).clamp(min=0),
     "gemm_relu_in_dst": lambda a, b: (a @ b.T).clamp(min=0),
     "gemm_transposed": lambda a, b: a.T @ b.T,
     "triangle_in_step": triangle_in_step,

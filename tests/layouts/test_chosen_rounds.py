@@ -2,6 +2,7 @@
 
 import math
 import random
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +12,7 @@ import tilelang.language as T
 import torch
 from placed import ALL
 
+from tilelang_tt.passes.b_partition import block_costs
 from tilelang_tt.passes.b_partition import choose_blocks as choosing
 from tilelang_tt.passes.b_partition.block_costs import BlockCosts, Sizes
 
@@ -169,6 +171,27 @@ def test_rounds_are_taken_together(form: str) -> None:
         text = compiled(attention(tokens, form), FAST, arch="blackhole").explain()
         assert "  n: " in text, tokens
     assert "  n: " not in compiled(attention(2368, form), arch="blackhole").explain()
+
+
+def one_block_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if what rounds load fitted L1 in one block alone, and all loads were quick."""
+    bytes_of = BlockCosts.l1_bytes
+    monkeypatch.setattr(BlockCosts, "l1_bytes", lambda self: bytes_of(self) if self.single else 1 << 30)
+    monkeypatch.setattr(block_costs, "_TIME_BETWEEN_USES", 0)
+
+
+@pytest.mark.parametrize("arch", CHIPS)
+def test_rounds_with_one_block_of_keys_and_one_of_values(
+    arch: str, other_sizes: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one_block_each(monkeypatch)
+    tensors = inputs(300)
+    right = expected(*tensors, 0)
+    kernel = compiled(attention(300, "plain"), FAST, arch=arch)
+    assert (kernel(*tensors).double() - right).norm() / right.norm() < 2**-8
+    text = kernel.explain(whole=True)
+    assert "1 stage instead of" in text
+    assert all(re.search(f"{block}: cb\\d+: .* -> compute, 1 block of", text) for block in "kv")
 
 
 @pytest.mark.parametrize("form", WRONG)

@@ -64,8 +64,8 @@ def test_what_is_asked_for_is_followed() -> None:
         assert len(kernel.last_report.notes) == 1
     told = kernel.explain()
     assert (
-        "a: nothing is moved in calls where the blocks of each core are its part of 'A', one after the other; in "
-        "others its blocks are moved over the NoC"
+        "a: nothing is moved in calls where the blocks of each core lie in its part of 'A'; in others its blocks are "
+        "moved over the NoC"
     ) in told
     assert "cb0   a" in told
     assert "or the shard of A" in told
@@ -99,7 +99,7 @@ def test_rows_of_softmax() -> None:
 
 
 def test_results_of_a_product() -> None:
-    """C stays; A is found in loops, and moved."""
+    """C stays; A lies on other cores, and is moved."""
     layout = {"A": by("height", "4x1"), "C": by("block", "2x4")}
     kernel = compiled(gemm(M, N, 64, (64, 64, 32)), layout, multicast=False)
     for rows in (256, 512):
@@ -108,7 +108,8 @@ def test_results_of_a_product() -> None:
         kernel(a, b, c)
         assert torch.equal(c.double(), a.double() @ b.double())
         assert moved(kernel)[1] == 0
-    assert "A_s: 'A' is moved over the NoC: it is used inside a loop or a condition" in kernel.explain()
+        why = "core (1, 0) needs parts of it that lie on other cores"
+        assert kernel.last_report.notes == (f"'A' was moved over the NoC: {why}",)
 
 
 @pytest.mark.parametrize("scale", [2, 3])

@@ -91,7 +91,7 @@ def test_others_become_rows_on_the_device(
     got = kernel(place(ttnn, device, a, **how))
     assert torch.equal(got.to_torch(), a + a)
     assert ttnn.calls == calls
-    assert kernel.last_report.notes[0] == f"'A' was {note} on the device"
+    assert kernel.last_report.notes[0].startswith(f"'A' was {note} on the device: ")
 
 
 def test_what_a_note_names_is_in_explain(ttnn: Any, device: Any) -> None:

@@ -79,7 +79,7 @@ def test_a_tensor_is_sharded_for_a_kernel_that_uses_shards_in_place(ttnn: Any, d
     result = kernel(placed(ttnn, device, values))
     assert torch.equal(result.to_torch(), values * 2)
     assert ttnn.calls == ["to_memory_config"]
-    assert kernel.last_report.notes[0] == "'A' was sharded on the device"
+    assert kernel.last_report.notes[0] == f"'A' was sharded on the device: {M * N * 2:,} B"
     again = kernel(result)  # it lies as the kernel wants its input
     assert torch.equal(again.to_torch(), values * 4)
     assert ttnn.calls == ["to_memory_config"]
@@ -193,7 +193,7 @@ def test_shards_that_are_sent_lie_as_the_plan_says(ttnn: Any, device: Any) -> No
     assert torch.equal(kernel(a, b).double(), a.double() @ b.double())
     result = kernel(placed(ttnn, device, a), placed(ttnn, device, b))
     assert torch.equal(result.to_torch().double(), a.double() @ b.double())
-    assert kernel.last_report.notes[0] == "'A' was sharded on the device"
+    assert kernel.last_report.notes[0] == f"'A' was sharded on the device: {M * M * 2:,} B"
     sharded = ttnn.from_torch(a, dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device, memory_config="sharded")
     assert torch.equal(kernel(sharded, placed(ttnn, device, b)).to_torch().double(), a.double() @ b.double())
     assert kernel.last_report.notes[0].startswith("'A' was ")

@@ -75,6 +75,14 @@ def test_used_where_they_lie(ttnn: Any, device: Any, fake: FakeTtnn, memory: str
     assert kernel.last_report.statistics["tensors_converted"] == 0
 
 
+def test_a_call_brings_the_room_for_parts_of_a_sum(ttnn: Any, device: Any) -> None:
+    kernel = compiled(gemm(64, 64, 512), split_k=True)
+    a, b = random(64, 512), random(512, 64, seed=1)
+    got = kernel(place(ttnn, device, a), place(ttnn, device, b))
+    assert len(kernel.estimate().launches) == 2
+    assert_near(got.to_torch(), a, b)
+
+
 def test_the_same_bits_as_with_torch_tensors(ttnn: Any, device: Any) -> None:
     kernel = compiled(gemm(128, 64, 64))
     a, b = random(128, 64), random(64, 64, seed=1)
@@ -84,11 +92,11 @@ def test_the_same_bits_as_with_torch_tensors(ttnn: Any, device: Any) -> None:
 @pytest.mark.parametrize(
     ("how", "calls", "note"),
     [
-        ({"layout": "ROW_MAJOR"}, ["to_layout"], "'A' was tilized on the device"),
+        ({"layout": "ROW_MAJOR"}, ["to_layout"], "'A' was tilized on the device: 16,384 B"),
         (
             {"layout": "ROW_MAJOR", "memory": "sharded"},
             ["to_memory_config", "to_layout"],
-            "'A' was unsharded, tilized on the device",
+            "'A' was unsharded, tilized on the device: 16,384 B",
         ),
     ],
 )
@@ -113,7 +121,7 @@ def test_storage_of_another_dtype(ttnn: Any, device: Any, storage: str) -> None:
     assert ttnn.calls == []
     cast = kernel(place(ttnn, device, a), place(ttnn, device, b))
     assert ttnn.calls == ["typecast"]
-    assert kernel.last_report.notes[0] == "'B' was cast on the device"
+    assert kernel.last_report.notes[0].startswith("'B' was cast on the device: ")
     assert torch.equal(stored.to_torch(), cast.to_torch())
 
 

@@ -36,7 +36,7 @@ def test_version_1_is_upgraded(plan: Plan) -> None:
     """Contiguous runs in row order over a whole grid: what version 1 meant."""
     upgraded = Plan.from_json(json.dumps(as_version_1(plan)))
     assert upgraded == plan
-    assert upgraded.schema == SCHEMA_VERSION == 3
+    assert upgraded.schema == SCHEMA_VERSION == 4
     assert all(launch.schedule == Schedule() for launch in upgraded.launches)
 
 
@@ -44,6 +44,12 @@ def test_version_2_is_upgraded() -> None:
     """Schedules are kept; the line map is a file of its own now."""
     plan = replace(STATIC, launches=(replace(STATIC.launches[0], order="block-linear", panel=3),))
     assert Plan.from_json(json.dumps(as_version_2(plan))) == plan
+
+
+def test_version_3_is_upgraded() -> None:
+    """It had no blocks that compute finds in shards, and says nothing of them."""
+    for plan in (STATIC, DYNAMIC):
+        assert Plan.from_json(json.dumps({**json.loads(plan.to_json()), "schema": 3})) == plan
 
 
 def test_a_plan_reads_back_with_all_it_says() -> None:
@@ -63,13 +69,13 @@ def test_a_plan_reads_back_with_all_it_says() -> None:
     assert Plan.from_json(plan.to_json()) == plan
 
 
-@pytest.mark.parametrize("version", [0, 4, "1", None])
+@pytest.mark.parametrize("version", [0, 5, "1", None])
 def test_other_versions_are_refused(version: Any) -> None:
     data = {**as_version_1(STATIC), "schema": version}
     with pytest.raises(ArgumentError) as caught:
         Plan.from_json(json.dumps(data))
     assert str(caught.value) == (
-        f"error[TT317]: this is no plan of version 1 to 3: its 'schema' is {version!r}\n"
+        f"error[TT317]: this is no plan of version 1 to 4: its 'schema' is {version!r}\n"
         "  help: compile the kernel again, with this version of tilelang-tt"
     )
 

@@ -103,15 +103,15 @@ REFUSALS = [
         {"kind": "tenstorrent", "gird": (4, 4)},
         "error[TT601]: target 'tenstorrent' has no option 'gird'\n"
         "  help: valid options: "
-        "arch, grid, math_fidelity, fp32_acc, fast_math, approx_exp, scalar_code, multicast, blocks, numerics, sdk, "
-        "device, float16, storage, layout, schedule",
+        "arch, grid, math_fidelity, fp32_acc, fast_math, approx_exp, scalar_code, multicast, split_k, blocks, "
+        "numerics, sdk, device, float16, storage, layout, schedule",
     ),
     (
         "tenstorrent arch=blackhole",
         "error[TT601]: target option 'arch=blackhole' does not start with '-'\n"
         "  help: write 'tenstorrent -arch=blackhole -grid=4x4'; valid options: "
-        "arch, grid, math_fidelity, fp32_acc, fast_math, approx_exp, scalar_code, multicast, blocks, numerics, sdk, "
-        "device, float16, storage, layout, schedule",
+        "arch, grid, math_fidelity, fp32_acc, fast_math, approx_exp, scalar_code, multicast, split_k, blocks, "
+        "numerics, sdk, device, float16, storage, layout, schedule",
     ),
     (
         "tenstorrent/grayskull",

@@ -214,6 +214,9 @@ def _group_norms_in_dram() -> list[Case]:
         "legacy, 32-bit DST": g(fp32_dest=True),
         "Welford": g(welford=True),
         "Welford, groups of 48 channels": g(channels=192, cores=(2, 2), welford=True),
+        "legacy, multicast over 4 cores": g(batch=1, pixels=256, cores=(2, 4)),
+        "legacy, multicast over 2 cores, rows in 2 parts": g(batch=2, pixels=256, cores=(1, 4), blocks=2),
+        "Welford, multicast over 4 cores": g(batch=1, pixels=256, cores=(2, 4), welford=True),
     }
     found = [_case("group norm, interleaved", name, group_norm_interleaved, one) for name, one in settings.items()]
     found.append(

@@ -177,7 +177,7 @@ class GroupNormProgram:
         defines = self._defines() if noc == 0 else {"TILE_HW_VAL": TILE * TILE, "MASK_SYNTHESIZE": 1}
         self.program.kernel(
             path, DataMovementConfigDescriptor(processor, NOC(noc)), args, runtime, defines=defines,
-            named={"num_channels_per_group": self.group}, cores=_set_of(cores),
+            named={"num_channels_per_group": self.group}, cores=set_of(cores),
         )  # fmt: skip
 
     def _writer(self) -> None:
@@ -214,10 +214,10 @@ class GroupNormProgram:
         config = ComputeConfigDescriptor(MathFidelity.HiFi4, case.fp32_dest)
         path = f"{KERNELS}/compute/{'welford_' if case.welford else ''}groupnorm_sharded_v2.cpp"
         defines: dict[str, str | int] = {"FP32_DEST_ACC": "true" if case.fp32_dest else "false", **self._layout()}
-        self.program.kernel(path, config, args, {}, defines=defines, named=names, cores=_set_of(cores))
+        self.program.kernel(path, config, args, {}, defines=defines, named=names, cores=set_of(cores))
 
 
-def _set_of(cores: list[CoreCoord]) -> CoreRangeSet:
+def set_of(cores: list[CoreCoord]) -> CoreRangeSet:
     return CoreRangeSet([CoreRange(core, core) for core in cores])
 
 

@@ -1,7 +1,8 @@
-"""Group norm of tensors in DRAM, where every core has whole groups of whole batches: nothing is multicast.
+"""Group norm of tensors in DRAM: a core has whole groups, of whole batches or of a part of one.
 
-Host side of `normalization/groupnorm/device/groupnorm_no_mcast_program_factory.cpp` for tiles: legacy statistics and
-Welford's.
+Host side of `normalization/groupnorm/device/groupnorm_no_mcast_program_factory.cpp` and, where several cores share a
+batch and one of them multicasts its statistics, of `groupnorm_mcast_program_factory.cpp`, for tiles: legacy statistics
+and Welford's.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import torch
 from tests.vendor.builder import Outcome, Program, accessor, address, float_bits, grid
-from tests.vendor.group_norm import EPSILON, KERNELS, TILE, GroupNorm, Tensors, reference, tile_span
+from tests.vendor.group_norm import EPSILON, KERNELS, TILE, GroupNorm, Tensors, reference, set_of, tile_span
 
 from tilelang_tt.device import (
     NOC,
@@ -34,7 +35,7 @@ SLOT = 16  # bytes of a core's partial result
 
 @dataclass(frozen=True)
 class InterleavedNorm:
-    """Channels are split over x, batches over y."""
+    """Channels are split over x, batches over y; where there are fewer batches, the rows of each."""
 
     batch: int = 2
     pixels: int = 128
@@ -52,24 +53,33 @@ class InterleavedProgram:
         self.case, self.tensors = case, tensors
         self.program = Program(device, root, "groupnorm", grid(*case.cores))
         width, height = case.cores
-        assert case.batch % height == 0
+        self.team = max(1, height // case.batch)  # cores of a batch, one below the other
+        assert case.batch % height == 0 or height % case.batch == 0
         assert case.groups % width == 0
         self.wide = case.channels // TILE
         self.rows_t = case.batch * case.pixels // TILE // height
         self.columns = case.channels // width
         self.columns_t = self.columns // TILE
         self.group = case.channels // case.groups
-        self.batches, self.groups = case.batch // height, case.groups // width
+        self.batches, self.groups = max(1, case.batch // height), case.groups // width
         self.block_w, self.again = tile_span(self.columns, self.group)
         self.block_h = self.rows_t // self.batches
 
     def build(self) -> ProgramDescriptor:
-        self.program.semaphore()
+        for _ in range(2):
+            self.program.semaphore()
         self._buffers()
         names = self._shared()
-        self._reader(names)
+        cores = list(self.program.cores)
+        senders = [core for core in cores if core.y % self.team == 0]
+        receivers = [core for core in cores if core.y % self.team != 0]
+        self._reader(names, senders)
+        if receivers:
+            self._receiving_reader(names, receivers)
         self._writer(names)
-        self._compute(names)
+        self._compute({**names, "is_mcast_sender": 1}, senders)
+        if receivers:
+            self._compute({**names, "is_mcast_sender": 0}, receivers)
         return self.program.descriptor()
 
     def _buffers(self) -> None:
@@ -84,7 +94,7 @@ class InterleavedProgram:
             if self.block_h % parts:
                 left = self.block_h - parts * (self.block_h // parts)
                 parts += left // (self.block_h // parts) + 1
-            pages |= {21: 1, 10: -(-parts * SLOT // 2048)}
+            pages |= {21: 1, 10: -(-parts * self.team * SLOT // 2048)}
         for number, count in pages.items():
             add(number, count, bf16)
         self._shared_buffer((15, 9), 2 * self.groups if welford else 1)
@@ -99,7 +109,7 @@ class InterleavedProgram:
         """Names that two or more kernels know."""
         rest = self.group % TILE or TILE
         return {
-            "num_cores_per_mcast_group": 1, "per_core_M": self.rows_t, "per_core_N": self.columns_t,
+            "num_cores_per_mcast_group": self.team, "per_core_M": self.rows_t, "per_core_N": self.columns_t,
             "per_core_N_bytes": self.columns * 2, "per_core_N_bytes_with_stride": self.columns_t * TILE * 2,
             "block_h": self.block_h, "block_w": self.block_w, "block_hw": self.block_h * self.block_w,
             "num_cols_per_group": rest, "num_tiles_per_batch": self.rows_t * self.wide // self.batches,
@@ -107,9 +117,9 @@ class InterleavedProgram:
             "GROUP_SIZE_SMALLER_THAN_TILE_W": int(self.group < TILE),
             "group_row_offset": (self.group - (self.block_w - 1) * TILE) & 0xFFFFFFFF,
             "num_out_blocks": self.case.blocks, "num_channels_per_group": self.group,
-            "num_rows_per_group": self.case.pixels, "TILE_WIDTH": TILE, "TILE_HEIGHT": TILE, "TILE_HW": TILE * TILE,
+            "num_rows_per_group": self.block_h * TILE, "TILE_WIDTH": TILE, "TILE_HEIGHT": TILE, "TILE_HW": TILE * TILE,
             "welford_fp32_alias": 0, "cb_in0_welford": 0, "logical_hw": self.case.pixels, "padded_hw": self.case.pixels,
-            "has_row_mask": 0, "is_mcast_sender": 1,
+            "has_row_mask": 0,
         }  # fmt: skip
 
     def _start(self, core: CoreCoord) -> int:
@@ -118,23 +128,39 @@ class InterleavedProgram:
     def _path(self, folder: str, name: str) -> str:
         return f"{KERNELS}/{folder}/{'welford_' if self.case.welford else ''}{name}.cpp"
 
-    def _reader(self, shared: dict[str, int]) -> None:
-        t, runtime = self.tensors, {}
-        for core in self.program.cores:
-            place = self.program.device.worker_core_from_logical_core(core)
-            start = self._start(core)
-            words = [address(t.x), address(t.out), start, start, self.wide, 0, 0, *place, *place, 0, *place]
-            runtime[core] = words
+    def _places(self, core: CoreCoord) -> list[CoreCoord]:
+        """Of the cores of its batch, the sender first."""
+        first = core.y // self.team * self.team
+        rows = range(first, first + self.team)
+        return [self.program.device.worker_core_from_logical_core(CoreCoord(core.x, row)) for row in rows]
+
+    def _moved(self, core: CoreCoord) -> list[int]:
+        return [address(self.tensors.x), address(self.tensors.out), self._start(core), self._start(core), self.wide]
+
+    def _reader(self, shared: dict[str, int], cores: list[CoreCoord]) -> None:
+        runtime = {}
+        for core in cores:
+            places = self._places(core)
+            members = [place.x for place in places] + [place.y for place in places]
+            runtime[core] = [*self._moved(core), 0, 0, *places[0], *places[-1], self.team - 1, *members]
+        self._reading("reader_mcast_sender_unary_gn", shared, runtime)
+
+    def _receiving_reader(self, shared: dict[str, int], cores: list[CoreCoord]) -> None:
+        runtime = {core: [*self._moved(core), *self._places(core)[0]] for core in cores}
+        self._reading("reader_mcast_receiver_unary_gn", shared, runtime)
+
+    def _reading(self, name: str, shared: dict[str, int], runtime: dict[CoreCoord, list[int]]) -> None:
+        t = self.tensors
         named = {
-            **shared, "reduce_receiver_semaphore_id": 0, "reduce_sender_semaphore_id": 0,
+            **shared, "reduce_sender_semaphore_id": 0, "reduce_receiver_semaphore_id": 1,
             "num_batch_group": self.groups * self.batches, "num_batches": self.batches, "datum_size_bytes": 2,
             "stats_is_fp32": 0,
         }  # fmt: skip
         defines = {"FUSE_GAMMA": 1, "FUSE_BETA": 1} if t.gamma else {}
         config = DataMovementConfigDescriptor(DataMovementProcessor.RISCV_0, NOC.NOC_0)
         words = [*accessor(t.x), *accessor(t.out)]
-        path = self._path("dataflow", "reader_mcast_sender_unary_gn")
-        self.program.kernel(path, config, words, runtime, defines=defines, named=named)
+        path, cores = self._path("dataflow", name), set_of(list(runtime))
+        self.program.kernel(path, config, words, runtime, defines=defines, named=named, cores=cores)
 
     def _writer(self, shared: dict[str, int]) -> None:
         t, case, runtime = self.tensors, self.case, {}
@@ -142,12 +168,12 @@ class InterleavedProgram:
             begin = self.columns_t * core.x
             words = [float_bits(EPSILON), address(t.out), address(t.gamma), address(t.beta), 0, self._start(core)]
             runtime[core] = [*words, begin, begin, 0, self.wide, TILE]
-        count = case.pixels * self.group
+        count = self.block_h * TILE * self.group
         named = {
-            **shared, "fuse_gamma": int(case.affine), "fuse_beta": int(case.affine),
+            **shared, "is_mcast_sender": 1, "fuse_gamma": int(case.affine), "fuse_beta": int(case.affine),
             "num_cols_tile_gamma_beta": self.columns_t, "num_groups_per_core": self.groups,
             "num_batches_per_core": self.batches, "groupnorm_mode": int(case.welford), "reduce_factor_w": count,
-            "reduce_factor_c": 1, "pad_scaler_bits": float_bits(1.0 / math.sqrt(count)),
+            "reduce_factor_c": self.team, "pad_scaler_bits": float_bits(1.0 / math.sqrt(count)),
             "page_size": TILE * 2 if t.gamma else TILE * TILE * 2,
         }  # fmt: skip
         config = DataMovementConfigDescriptor(DataMovementProcessor.RISCV_1, NOC.NOC_1)
@@ -155,7 +181,7 @@ class InterleavedProgram:
         path = self._path("dataflow", "writer_unary_gn_rm_gb")
         self.program.kernel(path, config, words, runtime, defines={"MASK_SYNTHESIZE": 1}, named=named)
 
-    def _compute(self, shared: dict[str, int]) -> None:
+    def _compute(self, shared: dict[str, int], cores: list[CoreCoord]) -> None:
         case = self.case
         part = max(n for n in range(1, 9) if self.block_w % n == 0)
         named = {
@@ -168,7 +194,8 @@ class InterleavedProgram:
         }  # fmt: skip
         config = ComputeConfigDescriptor(MathFidelity.HiFi4, case.fp32_dest)
         defines = {"FP32_DEST_ACC": "true" if case.fp32_dest else "false"}
-        self.program.kernel(self._path("compute", "groupnorm"), config, (), {}, defines=defines, named=named)
+        path = self._path("compute", "groupnorm")
+        self.program.kernel(path, config, (), {}, defines=defines, named=named, cores=set_of(cores))
 
 
 def run(device: Device, root: Path, case: InterleavedNorm) -> Outcome:

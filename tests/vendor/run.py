@@ -82,12 +82,12 @@ def merged(old: str, lines: list[Line], state: str) -> str:
     for row in old.splitlines():
         cells = [cell.strip() for cell in row.split("|")]
         if len(cells) == 7 and cells[3] in (*CHIPS.values(), "both"):
-            kept.setdefault(f"{cells[1]}: {cells[2].removesuffix(' (new)')}", []).append(row)
+            kept.setdefault(f"{cells[1]}: {cells[2].removesuffix(' (new)')}", []).append(row.replace(" (new) |", " |"))
     new: dict[str, list[str]] = {}
     for line in _joined(lines):
         new.setdefault(_name(line.case), []).append(_row(line, " (new)"))
     rows = [row for case in CASES for row in new.get(_name(case)) or kept.get(_name(case), [])]
-    told = f"Rows marked (new) were run on state {state}; the others are of the last run of all, before it.\n\n"
+    told = f"Rows marked (new) were run on state {state}; the others are of earlier runs.\n\n"
     return _page(rows, told)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Literal
 
 from tilelang_tt.deliveries import DELIVERY_WORDS, OWNER_WORDS
@@ -12,12 +13,13 @@ from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir.alike import axes_of
 from tilelang_tt.ir.buffers import Buffer, Tensor, TileAccess
 from tilelang_tt.ir.code import Check, Code, used_tensors
+from tilelang_tt.ir.dataflow import places
 from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.kernel import Arg, ArgKind, Kernel, KernelSet
 from tilelang_tt.ir.layout import DeviceMemory, Placement, Role, Window
 from tilelang_tt.ir.movement import ReadRow, ReadTable, ReadTile, Send, WriteRow, WriteTile
 from tilelang_tt.ir.scalar import Expr
-from tilelang_tt.ir.shard_places import at_ends_of_loops
+from tilelang_tt.ir.shard_places import Rounds, at_ends_of_loops, rounds_that_count, tile_in_pages
 from tilelang_tt.ir.tensors_of_code import elements
 from tilelang_tt.ir.tile import Launch, Load, ScalarParam, Store, TileProgram
 from tilelang_tt.runtime.plan import (
@@ -32,6 +34,7 @@ from tilelang_tt.runtime.plan import (
     FoldPlan,
     KernelPlan,
     LaunchPlan,
+    LoopPlan,
     MatchPlan,
     Param,
     Plan,
@@ -221,16 +224,31 @@ def _launch(kernels: KernelSet, index: int, sources: dict[tuple[int, Role], str]
 def _blocks_at_call(kernels: KernelSet) -> dict[int, BlockPlan]:
     """Blocks that lie in shards if a call's sizes allow it, by the number of their circular buffer."""
     launch, found = kernels.launch, dict[int, BlockPlan]()
-    for stmt in walk(launch.body):
+    for place in places(launch.body):
+        stmt = place.stmt
         if isinstance(stmt, Load | Store):
             buffer, access = (stmt.dst, stmt.src) if isinstance(stmt, Load) else (stmt.src, stmt.dst)
-            if kernels.cbs[buffer].shard_at_call is not None:
-                found[kernels.cbs[buffer].id] = _block(launch, access)
+            stream = launch.streams[buffer]
+            if stream.shard_at_call is not None:
+                stored = isinstance(stmt, Store)
+                loops = tuple((loop.var, loop.extent) for loop in place.loops)
+                block = replace(
+                    _block(kernels.program, launch, access),
+                    loops=_loops(loops if stored else rounds_that_count(access, loops)),
+                    in_order=stream.in_order_at_call,
+                    found=stream.found_at_call,
+                    stored=stored,
+                )
+                found[kernels.cbs[buffer].id] = block
     return found
 
 
-def _block(launch: Launch, access: TileAccess) -> BlockPlan:
-    batch, row, col = (size(side) for side in (access.batch, access.row, access.col))
+def _loops(loops: Rounds) -> tuple[LoopPlan, ...]:
+    return tuple(LoopPlan(str(var.name), size(extent)) for var, extent in loops)
+
+
+def _block(program: TileProgram, launch: Launch, access: TileAccess) -> BlockPlan:
+    batch, row, col = (size(scalar.simplify(side)) for side in tile_in_pages(program.layouts[access.tensor], access))
     names = tuple(str(var.name) for var, _ in launch.blocks)
     extents = tuple(size(extent) for _, extent in launch.blocks)
     return BlockPlan(access.tensor.name, names, extents, batch, row, col, access.rows, access.cols)
@@ -240,7 +258,8 @@ def _match(kernels: KernelSet, matched: Matched) -> MatchPlan | None:
     """None: the kernels do not use the tensor after all."""
     tensor = next(tensor for tensor in kernels.program.tensors if tensor.name == matched.tensor)
     found = at_ends_of_loops(kernels.launch, tensor)
-    return MatchPlan(tuple(_block(kernels.launch, access) for access in found), matched.most) if found else None
+    blocks = tuple(_block(kernels.program, kernels.launch, access) for access in found)
+    return MatchPlan(blocks, matched.most) if found else None
 
 
 def _semaphores(kernels: KernelSet) -> tuple[SemaphorePlan, ...]:
@@ -298,6 +317,12 @@ def _runtime_arg(arg: Arg) -> RuntimeArg:
         return RuntimeArg(arg.name, size=size(arg.size))
     if arg.kind is ArgKind.MOVES:
         return RuntimeArg(f"{arg.name}_moves", moves=arg.name)
+    if arg.kind is ArgKind.BLOCK_PAGES:
+        return RuntimeArg(f"{arg.name}_block_pages", block_pages=arg.name)
+    if arg.kind is ArgKind.SHARD_PAGES:
+        return RuntimeArg(f"{arg.name}_shard_pages", shard_pages=arg.name)
+    if arg.kind is ArgKind.PITCH:
+        return RuntimeArg(f"{arg.name}_pitch", pitch=arg.name)
     if arg.kind is ArgKind.SCALAR:
         return RuntimeArg(arg.name, scalar=arg.name)
     return RuntimeArg(arg.name, work=_WORDS[arg.kind])

@@ -115,7 +115,7 @@ class _Compute(Printer):
                 value = f"read_tile_value({self.cbs[stmt.cb]}, 0, {self.expr(stmt.index)})"
                 return f"const uint32_t {self.declare(stmt.var)} = {value}"
             case CbCall():
-                return f"{stmt.kind.value}({self.cbs[stmt.cb]}, {self.count(stmt.pages)})"
+                return f"{stmt.kind.value}({self.cbs[stmt.cb]}, {self.pages(stmt)})"
             case DstCall():
                 return f"{stmt.kind.value}()"
             case Startup():

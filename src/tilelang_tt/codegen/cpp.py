@@ -156,9 +156,14 @@ class Printer:
     def expr(self, expr: Expr) -> str:
         return scalar_text.to_c(expr, self.name, self.signed, self.extent)
 
-    def count(self, number: int) -> str:
-        """A number of tiles, by name if it has one."""
+    def count(self, number: int | Var) -> str:
+        """A number of tiles, by name if it has one, or if the call decides it."""
+        if scalar.is_var(number):
+            return self.name(number)
         return self.extent(number) if isinstance(number, Extent) else str(number)
+
+    def pages(self, call: CbCall) -> str:
+        return self.count(call.pages if call.count is None else call.count)
 
     def extent(self, extent: Extent) -> str:
         """The name of a side of a circular buffer's blocks, or of a tensor; `extent_constants` declares it."""
@@ -411,6 +416,9 @@ ARG_COMMENT = {
     ArgKind.FIRST_ROW: "first row of this core's blocks",
     ArgKind.ROWS: "rows of blocks of this core",
     ArgKind.MOVES: "0: its pages are the core's shard of the tensor, and nothing is moved",
+    ArgKind.BLOCK_PAGES: "0: compute finds blocks in the core's shard, which it keeps",
+    ArgKind.SHARD_PAGES: "of the core's shard, if compute finds blocks in it; else 0",
+    ArgKind.PITCH: "tiles from one row of a block to the next",
     ArgKind.UNITS: "from this argument on: the blocks of this core, numbered row by row",
     ArgKind.UNITS_ADDRESS: "in L1: the blocks of this core, numbered row by row",
 }

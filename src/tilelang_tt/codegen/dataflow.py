@@ -434,7 +434,7 @@ class Dataflow(Printer):
 
     def call(self, stmt: KernelStmt) -> str:
         if isinstance(stmt, CbCall):
-            return f"{stmt.kind.value}({self.cbs[stmt.cb]}, {self.count(stmt.pages)})"
+            return f"{stmt.kind.value}({self.cbs[stmt.cb]}, {self.pages(stmt)})"
         if isinstance(stmt, Barrier):
             return f"{stmt.kind.value}()"
         if isinstance(stmt, Ask | Take):

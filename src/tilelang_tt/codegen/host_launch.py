@@ -196,8 +196,8 @@ def _runtime_arg(launch: LaunchPlan, arg: RuntimeArg, names: Names, role: Role) 
     if arg.delivery is not None and arg.word is not None:
         word = word_for(arg.word, role) if arg.turn is None else f"owners[{arg.turn}]"
         return f"{arg.delivery}_delivery[number].{word}"
-    if arg.moves is not None:
-        return host_settle.moves(launch, arg.moves, names)
+    if (told := host_settle.told(launch, arg, names)) is not None:
+        return told
     raise InternalError("TT990", f"runtime argument '{arg.name}' has no value in the plan")
 
 

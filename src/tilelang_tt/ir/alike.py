@@ -24,13 +24,18 @@ Indices = frozenset[Var]  # block indices
 
 def alike(program: TileProgram, launch: Launch) -> dict[Buffer, tuple[Var, ...]]:
     """Blocks in L1 that are the same for several blocks of the grid, and the indices that tell them apart."""
+    several = {var for var, extent in launch.blocks if scalar.int_value(extent) != 1}
+    return {buffer: follows for buffer, follows in followed(program, launch).items() if not several <= set(follows)}
+
+
+def followed(program: TileProgram, launch: Launch) -> dict[Buffer, tuple[Var, ...]]:
+    """The indices that tell apart what is loaded for each block, of all blocks that other cores may load, too."""
     found = _Loads(program, launch)
     found.body(launch.body, frozenset())
-    several = {var for var, extent in launch.blocks if scalar.int_value(extent) != 1}
     return {
         buffer: tuple(var for var, _ in launch.blocks if var in indices)
         for buffer, indices in found.indices.items()
-        if buffer not in found.own and (not several <= indices)
+        if buffer not in found.own
     }
 
 

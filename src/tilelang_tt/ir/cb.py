@@ -21,6 +21,18 @@ class PoolBlock:
     tiles: int
 
 
+@dataclass(frozen=True)
+class InShard:
+    """What the call says of a circular buffer in whose shard compute may find blocks.
+
+    Where it does, the shard is handed over as a whole, outside the loops, and calls for a block ask for no page.
+    """
+
+    block: Var  # pages of a block; 0: compute finds it in the shard
+    shard: Var  # pages of the shard; 0: blocks are handed over one by one
+    pitch: Var | None = None  # pages from one row of a block to the next; None: its rows follow each other in any case
+
+
 @dataclass(frozen=True, eq=False)
 class Cb:
     """A circular buffer: `depth` blocks of `tiles` pages."""
@@ -46,6 +58,7 @@ class Cb:
     shard: Tensor | None = None  # its pages are the core's own shard of this tensor
     shard_at_call: Tensor | None = None  # the same if the call's sizes allow it, and then `moves` is 0
     moves: Var | None = None  # 1 where its blocks are moved, 0 where its pages are the shard; known at the call
+    found: InShard | None = None  # compute finds the blocks there if the call's sizes allow it
     reads: Var | None = None  # 1 on a core that reads its blocks, 0 where another core sends them; None: all read
     ready: int | None = None  # semaphore of the sender: receivers that have room for the next block
     owners: int = 0  # cores that send blocks from their shards, in turn; 0: one core of a group reads and sends
@@ -97,3 +110,14 @@ class CbCall:
     kind: CbKind
     cb: Cb
     pages: int
+    count: Var | None = None  # stands for the number of pages where the call decides it
+
+
+def of_block(kind: CbKind, cb: Cb) -> CbCall:
+    """A call for one block."""
+    return CbCall(kind, cb, cb.tiles, None if cb.found is None else cb.found.block)
+
+
+def of_shard(kind: CbKind, cb: Cb) -> CbCall:
+    """A call for the whole shard, where compute finds blocks in it: none as long as they are moved."""
+    return CbCall(kind, cb, cb.tiles) if cb.found is None else CbCall(kind, cb, 0, cb.found.shard)

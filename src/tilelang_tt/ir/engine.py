@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.cb import Cb
 from tilelang_tt.ir.fields import ASIDE, BODY, NUMBER, PLACE, SLOT, Mark, marked
-from tilelang_tt.ir.scalar import Expr
+from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ops import Instruction
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class MatmulBlock:
     transpose: bool
     cols: int
     rows: int
-    a_stride: int
+    a_stride: int | Var
 
     @property
     def tiles(self) -> range:
@@ -137,7 +137,7 @@ class MatmulMode:
     transpose: bool
     cols: int
     rows: int
-    a_stride: int
+    a_stride: int | Var
 
 
 @dataclass(frozen=True)
@@ -267,7 +267,7 @@ def dst_tiles(stmt: KernelStmt) -> tuple[Expr, ...]:
     return (scalar.const(stmt.tiles[-1]),) if isinstance(stmt, MatmulBlock) else marked(stmt, Mark.SLOT)
 
 
-def unpacked(stmt: KernelStmt) -> tuple[tuple[Cb, Expr, int], ...]:
+def unpacked(stmt: KernelStmt) -> tuple[tuple[Cb, Expr, int | Expr], ...]:
     """What an operation takes from circular buffers: the buffer, its first tile, how far the last one is from it."""
     match stmt:
         case CopyTile() | TransposeTile():

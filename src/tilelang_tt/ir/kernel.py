@@ -131,6 +131,9 @@ class ArgKind(Enum):
     SIZE = "size"  # a symbolic size
     SCALAR = "scalar"  # a scalar parameter
     MOVES = "moves"  # whether the blocks of a circular buffer are moved, or lie in the core's shard
+    BLOCK_PAGES = "block_pages"  # of a block of it that is handed over; 0: compute finds blocks in the shard
+    SHARD_PAGES = "shard_pages"  # of the shard then; else 0
+    PITCH = "pitch"  # pages from one row of a block to the next
     DELIVERY = "delivery"  # how blocks of a circular buffer come to the core: several words, whose first is `var`
 
 
@@ -199,7 +202,7 @@ class KernelSet:
     def layout(self, buffer: Buffer) -> BufferLayout:
         """A block as tiles, its sides by name where its circular buffer holds such blocks alone."""
         layout, cb = self.launch.layouts[buffer], self.cbs.get(buffer)
-        if cb is None or cb.pool or layout.pitch:
+        if cb is None or cb.pool or (layout.is_part and cb.found is None):
             return layout
         assert (layout.rows, layout.cols) == cb.shape
         return replace(layout, rows=cb.shape[0], cols=cb.shape[1])

@@ -178,12 +178,23 @@ class BufferLayout:
     constant: bool = False  # made by the reader: all tiles are the same and stored once, or `Element.tile` says which
     first_row: Engine | None = None  # the rows of its tiles are all equal, only the first is there; who spreads it
     first: Var | None = None  # stands for the place of its first tile, where it lies in a pool or in a shard
-    pitch: int = 0  # tiles from one row to the next, where it is a part of a shard; 0: its rows follow each other
+    pitch: int | Var = 0  # tiles from one row to the next, where it is a part of a shard; 0: its rows follow each other
+    exact: bool = False  # 32-bit floats are taken in with all their bits, whatever is made of them
 
     @property
-    def row_step(self) -> int:
+    def is_part(self) -> bool:
+        """Whether its rows may be apart; where the call says how far, they may also follow each other."""
+        return scalar.is_expr(self.pitch) or self.pitch != 0
+
+    @property
+    def row_step(self) -> int | Var:
         """Tiles from one row to the next, in the order of rows."""
-        return self.pitch or self.cols
+        return self.pitch if self.is_part else self.cols
+
+    @property
+    def known_step(self) -> int | None:
+        """The same, where it does not depend on the call."""
+        return None if scalar.is_expr(self.row_step) else self.row_step
 
     @property
     def tiles(self) -> int:
@@ -211,7 +222,7 @@ class BufferLayout:
 
     def at(self, tile: Expr | int) -> Expr:
         """Position of the block's tile number `tile`."""
-        if self.pitch:
+        if self.is_part:
             return self.index(scalar.floordiv(tile, self.cols), scalar.floormod(tile, self.cols))
         return self._at(tile)
 
@@ -288,7 +299,9 @@ class Stream:
     second_view: bool = False  # the same pages under a second number, unpacked to DST
     once: bool = False  # filled before the first unit, and kept for all
     shard: Tensor | None = None  # its pages are the core's own shard of this tensor: nothing is moved
-    shard_at_call: Tensor | None = None  # the same if the call's sizes let its blocks be the shard; else they are moved
+    shard_at_call: Tensor | None = None  # the same if the call's sizes allow it; else its blocks are moved
+    found_at_call: bool = False  # they allow it, too, where compute finds the blocks in the shard
+    in_order_at_call: bool = False  # and where the blocks of a core are its shard, one after the other
     follows: tuple[Var, ...] | None = None  # block indices that tell its blocks apart; None: every core reads its own
     owners: Owners | None = None  # of a block that one core sends to others: who does; None: a core that reads it
 

@@ -23,6 +23,7 @@ from tilelang_tt.ir.units import Values
 _MOST_ROUNDS = 1 << 16  # of a block: beyond that they are not looked at one by one
 
 Numbers = np.ndarray[Any, np.dtype[np.int64]]
+Rounds = tuple[tuple[Var, Expr], ...]  # loops around a statement, outer before inner: variable and length
 
 
 def variables_of(access: TileAccess) -> set[Var]:
@@ -95,13 +96,23 @@ def _with_values(access: TileAccess, values: dict[Var, Expr]) -> TileAccess:
     return replace(access, batch=batch, row=row, col=col)
 
 
-def places_are_sizes(launch: Launch, access: TileAccess, sizes: Collection[Var]) -> bool:
-    """Whether a launcher can tell the first tile of every block from a call's sizes."""
-    blocks = [var for var, _ in launch.blocks]
-    names = [str(var.name) for var in (*blocks, *sizes)]
-    sides = (access.batch, access.row, access.col)
-    known = variables_of(access) <= {*blocks, *sizes} and len(set(names)) == len(names)
-    return known and all(map(scalar_text.is_size, sides))
+def places_are_sizes(launch: Launch, access: TileAccess, loops: Rounds, sizes: Collection[Var]) -> bool:
+    """Whether a launcher can tell the first tile of every block, in every round, from a call's sizes."""
+    known = [*(var for var, _ in launch.blocks), *sizes, *(var for var, _ in loops)]
+    names = {str(var.name) for var in known}
+    sides = (access.batch, access.row, access.col, *(extent for _, extent in loops))
+    used = {var for side in sides for var in scalar.variables(side)}
+    return used <= {*known} and len(names) == len(known) and all(map(scalar_text.is_size, sides))
+
+
+def rounds_that_count(access: TileAccess, loops: Rounds) -> Rounds:
+    """The loops that choose which tiles a block takes, themselves or by their length."""
+    needed, found = variables_of(access), list[tuple[Var, Expr]]()
+    for var, extent in reversed(loops):
+        if var in needed:
+            needed |= set(scalar.variables(extent))
+            found.insert(0, (var, extent))
+    return tuple(found)
 
 
 def in_whole_tiles(layout: TensorLayout) -> TensorLayout:
@@ -124,21 +135,34 @@ def in_whole_tiles(layout: TensorLayout) -> TensorLayout:
 def place_in_shard(layout: TensorLayout, access: TileAccess) -> Expr:
     """The place of a block's first tile in its shard, if a core has one shard at most."""
     layout = in_whole_tiles(layout)
-    assert layout.placement is not None
-    shards = layout.placement.shards()
-    assert shards is not None
-    row = access.row if shards.pages[0] > 1 else access.batch * layout.row_tiles + access.row
-    sides = zip((access.batch, row, access.col), shards.shape, shards.pages, strict=True)
+    placement = layout.placement
+    assert placement is not None
+    shards = placement.shards()
+    pages, shape = placement.pages, placement.shard
+    if shards is not None:  # of an empty tensor there is room for one page
+        pages, shape = (tuple(map(scalar.const, sides)) for sides in (shards.pages, shards.shape))
+    sides = zip(tile_in_pages(layout, access), shape, pages, strict=True)
     matrix, line, column = (_inside(place, part, whole) for place, part, whole in sides)
-    _, high, wide = shards.shape
+    _, high, wide = shape
     return (matrix * high + line) * wide + column
 
 
-def _inside(place: Expr, part: int, whole: int) -> Expr:
+def tile_in_pages(layout: TensorLayout, access: TileAccess) -> tuple[Expr, Expr, Expr]:
+    """Matrix, row and column of a block's first tile as shards count them: matrices may lie below each other."""
+    assert layout.placement is not None
+    if int_value(layout.placement.pages[0]) == 1:
+        return scalar.const(0), access.batch * layout.row_tiles + access.row, access.col
+    return access.batch, access.row, access.col
+
+
+def _inside(place: Expr, part: Expr, whole: Expr) -> Expr:
     """A place along an axis, counted from the begin of its shard."""
-    if part == 1:
+    size, length = int_value(part), int_value(whole)
+    if size == 1:
         return scalar.const(0)
-    return place if part >= whole else scalar.floormod(place, part)
+    if scalar.equal(part, whole) or (size is not None and length is not None and size >= length):
+        return place
+    return scalar.remainder(place, part)
 
 
 def rounds_of(loops: Sequence[tuple[Var, Expr]], start: Values) -> list[Values] | None:

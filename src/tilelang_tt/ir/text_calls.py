@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import get_args
 
@@ -10,7 +11,7 @@ from tilelang_tt.ir.cb import Cb, CbCall, CbKind
 from tilelang_tt.ir.extents import Extent
 from tilelang_tt.ir.grammar import Codec, Form, Grammar, listed
 from tilelang_tt.ir.kernel import Assign, For, Hand, Held, If, Let, Receive
-from tilelang_tt.ir.scalar import Expr
+from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.scalar_parse import read_expr, read_extent
 from tilelang_tt.ir.text import Names, Reader
 from tilelang_tt.ir.text_facts import CODECS, constant_text, read_constant, words
@@ -39,7 +40,7 @@ FORMS = (
     Form(Held, "held"),
     Form(engine.DstCall, "{kind:dst_call}"),
     Form(movement.Barrier, "{kind:barrier}"),
-    Form(CbCall, "{kind:cb_call} {cb:cb} {pages:count}"),
+    Form(CbCall, "{kind:cb_call} {cb:cb} {pages:count}(?, at the call {count:var}?)"),
     Form(movement.MakeTile, f"make {{constant:constant}} -> {_BASE}"),
     Form(movement.ReadRow, f"read {_PAGE} from tile {{col:expr}} -> {{room:room_row}}"),
     Form(movement.BlankRow, "zero {room:room_row}"),
@@ -110,14 +111,20 @@ def _read_init(reader: Reader) -> engine.SfpuMode:
     return replace(found, number=float(number)) if number else found
 
 
-def _count_text(value: int, names: Names) -> str:
+def _count_text(value: int | Var, names: Names) -> str:
+    if scalar.is_var(value):
+        return names.expr(value)
     return names.extent(value) if isinstance(value, Extent) else str(value)
 
 
-def _read_count(reader: Reader) -> int:
+def _read_count(reader: Reader) -> int | Var:
     reader.peek("")  # past blanks
     extent = read_extent(reader)
-    return reader.int() if extent is None else extent
+    if extent is not None:
+        return extent
+    ways: tuple[Callable[[], int | Var], ...] = (reader.int, lambda: reader.sight.variable(reader.name()))
+    found: int | Var = reader.either(*ways)
+    return found
 
 
 def _read_dst(reader: Reader) -> Expr:

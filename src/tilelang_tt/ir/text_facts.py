@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Tensor
+from tilelang_tt.ir.cb import InShard
 from tilelang_tt.ir.grammar import Codec, Form, Grammar, listed
 from tilelang_tt.ir.layout import (
     BufferLayout,
@@ -135,8 +136,10 @@ _FORMS = Grammar(
             "{producer:role} -> {consumer:role}, {depth:blocks}{unpack_to_dest?, unpacked to DST}"
             "{second_view?, in two views}{once?, once}(?, in the shard of {shard:tensor}?)"
             "(?, where sizes allow it in the shard of {shard_at_call:tensor}?)"
+            "{in_order_at_call?, handed over in order}{found_at_call?, found by compute}"
             "(?, one for all cores that agree on {follows:block_indices}?)(?, sent from shards: {owners:owners}?)",
         ),
+        Form(InShard, "found by compute: {block:new} or {shard:new} pages(?, rows {pitch:new} apart?)"),
         Form(Owners, "{count:int} in turn{by_columns? by columns} of those on {cores:cores}"),
     ),
     CODECS,
@@ -147,6 +150,7 @@ CODECS["window"] = _FORMS.codec(Window)
 CODECS["placement"] = _FORMS.codec(Placement)
 CODECS["halves"] = _FORMS.codec(HalfTiles)
 CODECS["owners"] = _FORMS.codec(Owners)
+CODECS["in_shard"] = _FORMS.codec(InShard)
 TENSOR_LAYOUT, STREAM = _FORMS.codec(TensorLayout), _FORMS.codec(Stream)
 
 
@@ -174,7 +178,11 @@ def buffer_layout_text(layout: BufferLayout, shape: tuple[int, ...], names: Name
     text += ", stored once" if layout.constant else ""
     text += f", first row only, spread by the {layout.first_row.value}" if layout.first_row else ""
     text += f", from {names.bind(layout.first)}" if layout.first is not None else ""
-    return text + (f", rows {layout.pitch} apart" if layout.pitch else "")
+    if scalar.is_var(layout.pitch):
+        text += f", rows {names.bind(layout.pitch)} apart"
+    elif layout.pitch:
+        text += f", rows {layout.pitch} apart"
+    return text + (", exact" if layout.exact else "")
 
 
 def read_buffer_layout(reader: Reader) -> BufferLayout:
@@ -190,8 +198,14 @@ def read_buffer_layout(reader: Reader) -> BufferLayout:
     engine = words({engine: engine.value for engine in Engine})
     first_row = engine.read(reader) if reader.maybe(", first row only, spread by the") else None
     first = reader.sight.variable(reader.name()) if reader.maybe(", from ") else None
-    pitch = reader.int("apart") if reader.maybe(", rows ") else 0
-    return BufferLayout(rows, cols, format, page_bytes, order, row, col, outer, constant, first_row, first, pitch)
+    pitch: int | Var = 0
+    if reader.maybe(", rows "):
+        ways: tuple[Callable[[], int | Var], ...] = (reader.int, lambda: reader.sight.variable(reader.name()))
+        pitch = reader.then(reader.either(*ways), "apart")
+    exact = reader.maybe(", exact")
+    return BufferLayout(
+        rows, cols, format, page_bytes, order, row, col, outer, constant, first_row, first, pitch, exact
+    )
 
 
 def _read_outer(reader: Reader) -> tuple[int, ...]:

@@ -182,7 +182,7 @@ _CB = Form(
     "{page_bytes:int} B{first_row?, first rows only}{is_word?, a word}{is_scratch?, room for scalar code}"
     "{is_row_room?, room for rows}"
     "{unpack_to_dest?, unpacked to DST}(?, in the shard of {shard:tensor}?)"
-    "(?, moved where {moves:new} else in the shard of {shard_at_call:tensor}?)"
+    "(?, moved where {moves:new} else in the shard of {shard_at_call:tensor}?)(?, {found:in_shard}?)"
     "(?, read where {reads:new} else sent, semaphores {ready:int} and {valid:int}?)(?, sent by {owners:int} in turn?)"
     "(?, {sub:sides} at a time?)",
 )
@@ -210,6 +210,8 @@ class _Parser:
         self.names = _Names(program, launch, start, count)
         self.sight = Sight({**self.names.variables, **{name: thing for thing, name in self.names.all()}}, files)
         self.sight.things |= {f"{side.side.value} of {self.names(tensor)}": side for tensor, side in self.names.sides}
+        firsts = [layout.first for layout in launch.layouts.values() if layout.first is not None]
+        self.sight.things |= {str(first.name): first for first in firsts}  # of blocks in shards that are kept
         empty = tuple(Kernel(role, ()) for role in Role)
         self.found = KernelSet(program, launch, empty, {}, start, count)  # type: ignore[arg-type]
 

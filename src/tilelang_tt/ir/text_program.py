@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, replace
 from typing import Any
 
+from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Fold, Memory, Tensor
 from tilelang_tt.ir.grammar import Codec, Form, listed
 from tilelang_tt.ir.layout import Constant, Mask, Pool, Work
@@ -125,7 +126,8 @@ class _TileText:
             yield f"{INDENT}view of {self.names(block)} {self.block(view)}{place(view.location)}"
         yield f"{INDENT}body"
         yield from body_text(launch.body, self.names, 2)
-        firsts = [layout.first for layout in launch.layouts.values() if layout.first is not None]
+        places = [one for layout in launch.layouts.values() for one in (layout.first, layout.pitch)]
+        firsts = [one for one in places if scalar.is_var(one)]
         pools = [pool.whole for pool in launch.pools]
         things: list[Var | Buffer] = [*(var for var, _ in launch.blocks), *buffers, *launch.views, *firsts, *pools]
         for thing in things:

@@ -47,6 +47,12 @@ ZEROS_BASE = {"wormhole_b0": 13_312, "blackhole": 13_536}
 
 # Of the standard library, and of printing: what the device's headers leave out if the text names nothing of it.
 _WANTS_MORE = re.compile(r"\bstd::(?!u?int\d+_t|size_t)|using namespace std|PRINT|TileSlice|numeric_limits")
+_CAST = re.compile(r"\b(reinterpret|bit)_cast\b|\*\s*\)")
+# What the SDK has and the device has not, in messages of compilers.
+_NOT_THERE = re.compile(
+    r"unimplemented on the virtual device: (?P<name>[^\n\"]+)|fatal error: '?(?P<header>api/[\w/.]+)"
+    r"|(?=[^\n]*(?:not declared|undeclared))[^\n]*['‘](?P<instruction>TTI?_[A-Z]\w*)['’]"
+)
 # What the runner, or the C library that it has, gives to a kernel.
 _FROM_RUNNER = re.compile(r"vd_|__tsan_|mem(cpy|set|move|cmp)$|_GLOBAL_OFFSET_TABLE_$")
 
@@ -114,14 +120,20 @@ def included_files(kernel: KernelRun) -> list[Path]:
     return found
 
 
-def _compile_flags(toolchain: Toolchain, kernel: KernelRun) -> list[str | Path]:
+def _makes_pointers(kernel: KernelRun, headers: list[Path]) -> bool:
+    """Whether there is a cast by which a number could become a pointer; few compute kernels have one."""
+    return any(_CAST.search(text) for text in (kernel.text, *(path.read_text(errors="replace") for path in headers)))
+
+
+def _compile_flags(toolchain: Toolchain, kernel: KernelRun, headers: list[Path]) -> list[str | Path]:
+    watched = kernel.watched and (kernel.role != "compute" or _makes_pointers(kernel, headers))
     return [
         *toolchain.common_flags(),
         *(("-O0", "-g") if debugging() else ("-O1" if kernel.watched else "-O2",)),
         "-fvisibility=hidden",
         "-fno-threadsafe-statics",
         "-fno-strict-aliasing",
-        *(() if kernel.role == "compute" or not kernel.watched else toolchain.watched_flags()),
+        *(toolchain.watched_flags() if watched else ()),
     ]
 
 
@@ -168,7 +180,7 @@ def _kernel_compiler(
         unit = target.with_name("kernel.o")
         prefix_file.write_text(prefix)
         source_file.write_text(kernel.text)
-        flags = [*_compile_flags(toolchain, kernel), f"-fdebug-prefix-map={target.parent}={home}"]
+        flags = [*_compile_flags(toolchain, kernel, headers), f"-fdebug-prefix-map={target.parent}={home}"]
         includes: list[str | Path] = ["-I", INCLUDE]
         includes += [flag for directory in kernel.include_dirs for flag in ("-I", directory)]
         includes += ["-include", prefix_file]
@@ -232,8 +244,9 @@ def _tile_shapes(group: GroupRun) -> dict[str, str]:
 
 def _kernel_error(file: str, toolchain: Toolchain, output: str) -> DeviceError:
     """What the SDK has and this device lacks is said in those words; the rest is the compiler's."""
-    missing = re.search(r"(?:unimplemented on the virtual device: ([^\n\"]+))|fatal error: '?(api/[\w/.]+)", output)
+    missing = _NOT_THERE.search(output)
     if missing:
-        what = missing[1] or f"header {missing[2]}"
+        header, instruction = missing["header"], missing["instruction"]
+        what = f"header {header}" if header else f"the instruction {instruction}" if instruction else missing["name"]
         return DeviceError("TT402", f"not implemented by the virtual device: {what}", notes=(f"used by {file}",))
     return compile_error(f"kernel {file}", toolchain, output)

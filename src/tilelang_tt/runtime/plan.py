@@ -38,7 +38,7 @@ from tilelang_tt.schedule import (
     uncovered,
 )
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 # A size: a number, or an expression over the plan's `sizes`.
 Size = int | str
@@ -151,17 +151,32 @@ class TensorPlan:
 
 
 @dataclass(frozen=True)
+class LoopPlan:
+    """A loop of the kernel: its variable counts from zero to `extent`."""
+
+    name: str
+    extent: Size  # over `sizes`, block indices and the loops around it
+
+
+@dataclass(frozen=True)
 class BlockPlan:
-    """Which tiles of a tensor a block of the grid takes: `rows` x `cols`, from tile (row, col) of a matrix on."""
+    """Which tiles of a tensor a block of the grid takes: `rows` x `cols`, from tile (row, col) of a matrix on.
+
+    Matrices may lie below each other, as shards by height, by width and of both have them: then `batch` is 0.
+    """
 
     tensor: str
     indices: tuple[str, ...]  # names of the block indices
     extents: tuple[Size, ...]  # of all of them, first column
-    batch: Size  # over `sizes` and block indices, as row and col
+    batch: Size  # over `sizes`, block indices and loops, as row and col
     row: Size
     col: Size
     rows: int
     cols: int
+    loops: tuple[LoopPlan, ...] = ()  # around it, outer before inner: all if it is stored, else those that choose tiles
+    in_order: bool = True  # whether blocks may be handed over one by one, as pages of the shard
+    found: bool = False  # whether compute may find them in the shard
+    stored: bool = False  # no tile twice, where compute packs them there
 
 
 @dataclass(frozen=True)
@@ -214,6 +229,9 @@ class RuntimeArg:
     word: AnyWord | None = None
     turn: int | None = None  # of the word `owner`: of which turn, where the core is that sends then
     moves: str | None = None  # 1 if the blocks of this circular buffer are moved, 0 if they lie in the core's shard
+    block_pages: str | None = None  # of a block of this circular buffer; 0 if compute finds blocks in the core's shard
+    shard_pages: str | None = None  # of the shard then; else 0
+    pitch: str | None = None  # tiles from one row of a block to the next, in the shard or in pages of its own
 
     @property
     def is_fixed(self) -> bool:
@@ -409,11 +427,12 @@ def upgraded(data: Any) -> Any:
 
     Version 1 had no schedules: its launches are contiguous runs in row order over a whole grid.
     Version 2 had the line map in its launches; it is a file of its own now (line_map.py), and nothing runs by it.
+    Version 3 had no blocks that compute finds in a shard where sizes of the call allow it.
     """
     version = data.get("schema") if isinstance(data, dict) else None
     if version == SCHEMA_VERSION:
         return data
-    if version not in (1, 2):
+    if version not in (1, 2, 3):
         raise ArgumentError(
             "TT317",
             f"this is no plan of version 1 to {SCHEMA_VERSION}: its 'schema' is {version!r}",
@@ -522,17 +541,26 @@ def _leave_out(data: dict[str, Any]) -> None:
             (launch, ("deliveries", "match")),
             *((one, ("holders", "tensor")) for one in launch["deliveries"]),
             *((cb, ("block",)) for cb in launch["cbs"]),
-            *((arg, ("delivery", "word", "turn", "moves")) for arg in args),
+            *((arg, ("delivery", "word", "turn", "moves", "block_pages", "shard_pages", "pitch")) for arg in args),
         ):
             for name in names:
                 if record[name] in (None, []):
                     del record[name]
+        open_blocks = [cb["block"] for cb in launch["cbs"] if "block" in cb]
+        for block in (*open_blocks, *launch.get("match", {"places": []})["places"]):
+            for name, usual in _USUAL_BLOCK.items():
+                if block[name] == usual:
+                    del block[name]
+
+
+_USUAL_BLOCK = {"loops": [], "in_order": True, "found": False, "stored": False}
 
 
 def _block(data: dict[str, Any] | None) -> BlockPlan | None:
     if data is None:
         return None
-    return BlockPlan(**{**data, "indices": tuple(data["indices"]), "extents": tuple(data["extents"])})
+    loops = tuple(LoopPlan(**one) for one in data.get("loops", ()))
+    return BlockPlan(**{**data, "indices": tuple(data["indices"]), "extents": tuple(data["extents"]), "loops": loops})
 
 
 def _match(data: dict[str, Any] | None) -> MatchPlan | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tilelang_tt.diagnostics import EnvironmentProblem
@@ -11,49 +12,45 @@ from tilelang_tt.runtime.artifact import DEVICE, INCLUDE, Artifact, compile_erro
 from tilelang_tt.runtime.build_cache import digest
 from tilelang_tt.runtime.toolchain import Toolchain
 
-# Translation units whose loops do the arithmetic; the others are compiled for a quick build. Products and sums are
-# fused in one file alone, which says so: anywhere else results would depend on the compiler and the processor.
-_HOT_UNITS = {
-    "numerics.cpp": ("-O3", "-ffp-contract=fast"),
-    "numerics_elements.cpp": ("-O3",),
-    "sfpu.cpp": ("-O3",),
-    "chip_matmul.cpp": ("-O3",),
-    "chip_elements.cpp": ("-O2",),  # -O3 takes twice as long to build
-}
-# Units compiled together, because most of their compile time is headers; a unit not named here is compiled alone.
-_JOINED_UNITS = (
-    (
-        *(
-            "main",
-            "scheduler",
-            "fiber",
-            "grid",
-            "tensor",
-            "semaphore",
-            "kernel_view",
-            "complaints",
-            "print",
-            "dump",
-            "timed",
-            "process",
+
+@dataclass(frozen=True)
+class _Joined:
+    """Files compiled as one: much of the time they take is headers. No files: all that no other line names."""
+
+    flags: tuple[str, ...]
+    files: tuple[str, ...] = ()
+    native: bool = False  # for this processor: loops that do the arithmetic
+
+
+# What takes longest comes first. Products and sums are fused in one file alone, which says so: anywhere else results
+# would depend on the compiler and the processor.
+_RUNNER = (
+    _Joined(
+        ("-O1",),
+        (
+            *("engine", "dst", "move", "tilize", "reduce", "binary", "matmul", "typecast", "integers", "sfpu_tiles"),
+            *("sfpi", "sfpu_unary", "sfpu_binary", "sfpu_integer"),
+            *(
+                "scheduler",
+                "fiber",
+                "kept",
+                "circular_buffer",
+                "page_contents",
+                "pointer",
+                "order",
+                "noc",
+                "noc_flight",
+            ),
         ),
-        *("globals", "circular_buffer", "kept", "page_contents", "noc", "noc_flight", "noc_multicast"),
-        "noc_barrier",
     ),
-    (
-        *("engine", "dst", "move", "tilize", "reduce", "binary", "matmul", "typecast", "integers", "sfpu_tiles"),
-        *("welford", "random", "sfpu_reduce", "topk", "sfpi", "sfpu_unary", "sfpu_binary", "sfpu_integer", "pointer"),
-        *("order", "report", "processors"),
-    ),
-    ("numerics_elements", "sfpu"),
+    _Joined(("-Og",)),  # what runs seldom: -O1 takes nearly twice as long to build
+    _Joined(("-O3", "-ffp-contract=fast"), ("numerics",), native=True),
+    _Joined(("-O3",), ("numerics_elements", "sfpu"), native=True),
 )
-# The same in the library of `chip` numerics, which are the units chip_*.cpp.
-_JOINED_CHIP_UNITS = (
-    (
-        *("chip_library", "chip_vector", "chip_vector_exp", "chip_vector_root", "chip_vector_power"),
-        *("chip_vector_gelu", "chip_vector_activation", "chip_vector_angle", "chip_vector_hyperbolic"),
-        "chip_vector_rest",
-    ),
+_CHIP_LIBRARY = (
+    _Joined(("-O1",)),
+    _Joined(("-O3",), ("chip_matmul",), native=True),
+    _Joined(("-O2",), ("chip_elements",), native=True),  # -O3 takes twice as long to build
 )
 # For developers: builds of the runner besides the ordinary one, chosen by an environment variable.
 BUILD_VARIABLE = "TILELANG_TT_RUNNER_BUILD"
@@ -68,12 +65,12 @@ RUNNER_BUILDS: dict[str, tuple[str, ...]] = {
 
 def runner(toolchain: Toolchain) -> Artifact:
     """The device runtime as an executable."""
-    return _artifact("runner", toolchain, _JOINED_UNITS, toolchain.executable_flags())
+    return _artifact("runner", toolchain, _RUNNER, toolchain.executable_flags())
 
 
 def chip_library(toolchain: Toolchain) -> Artifact:
     """`chip` numerics, for which a user of the other two need not wait."""
-    return _artifact("chip.so", toolchain, _JOINED_CHIP_UNITS, toolchain.library_flags())
+    return _artifact("chip.so", toolchain, _CHIP_LIBRARY, toolchain.library_flags())
 
 
 def clock_library(toolchain: Toolchain, *, for_python: bool = False) -> Artifact:
@@ -85,7 +82,7 @@ def clock_library(toolchain: Toolchain, *, for_python: bool = False) -> Artifact
 
 def _compile_clock(toolchain: Toolchain, variant: tuple[str, ...], target: Path) -> None:
     units = tuple(unit.stem for unit in sorted((DEVICE / "src" / "clock").glob("*.cpp")))
-    joined = _join(0, tuple(f"clock/{unit}" for unit in units), target.parent)
+    joined = _join(tuple(f"clock/{unit}" for unit in units), target.parent)
     flags = (*toolchain.common_flags(), "-fexceptions", "-O2", *variant)
     unit = target.with_name("clock.o")
     steps: tuple[tuple[str | Path, ...], ...] = (
@@ -100,12 +97,15 @@ def _compile_clock(toolchain: Toolchain, variant: tuple[str, ...], target: Path)
     unit.unlink()
 
 
-def _artifact(name: str, toolchain: Toolchain, joined: tuple[tuple[str, ...], ...], link: tuple[str, ...]) -> Artifact:
+def _artifact(name: str, toolchain: Toolchain, joined: tuple[_Joined, ...], link: tuple[str, ...]) -> Artifact:
     variant = _runner_build()
-    of_chip = joined is _JOINED_CHIP_UNITS
-    units = [unit for unit in sorted((DEVICE / "src").glob("*.cpp")) if unit.name.startswith("chip_") == of_chip]
+    of_chip = joined is _CHIP_LIBRARY
+    files = [file.stem for file in sorted((DEVICE / "src").glob("*.cpp")) if file.name.startswith("chip_") == of_chip]
+    named = {file for group in joined for file in group.files}
+    rest = tuple(file for file in files if file not in named)
+    groups = [group if group.files else replace(group, files=rest) for group in joined]
     key = digest(name, toolchain.identity, *toolchain.native_flags(), *variant, tree_digest())
-    return Artifact(key, name, lambda path: _compile(toolchain, variant, units, joined, link, path))
+    return Artifact(key, name, lambda path: _compile(toolchain, variant, groups, link, path))
 
 
 def _runner_build() -> tuple[str, ...]:
@@ -120,38 +120,29 @@ def _runner_build() -> tuple[str, ...]:
 
 
 def _compile(
-    toolchain: Toolchain,
-    variant: tuple[str, ...],
-    units: list[Path],
-    together: tuple[tuple[str, ...], ...],
-    link: tuple[str, ...],
-    target: Path,
+    toolchain: Toolchain, variant: tuple[str, ...], groups: list[_Joined], link: tuple[str, ...], target: Path
 ) -> None:
-    def compile_unit(unit: Path) -> Path:
-        hot = _HOT_UNITS.get(leading.get(unit, unit.name))
-        optimise = (*hot, *toolchain.native_flags()) if hot else ("-O1",)
-        result = target.parent / f"{unit.stem}.o"
-        flags = (*toolchain.common_flags(), *optimise, *variant)
-        done = toolchain.run(*flags, "-I", INCLUDE, "-c", unit, "-o", result)
+    def compile_group(group: _Joined) -> Path:
+        joined = _join(group.files, target.parent)
+        result = joined.with_suffix(".o")
+        flags = (*toolchain.common_flags(), *group.flags, *(toolchain.native_flags() if group.native else ()), *variant)
+        done = toolchain.run(*flags, "-I", INCLUDE, "-c", joined, "-o", result)
         if done.returncode != 0:
-            raise compile_error(f"the device runtime ({unit.name})", toolchain, done.stderr)
+            raise compile_error(f"the device runtime ({group.files[0]} ...)", toolchain, done.stderr)
+        joined.unlink()
         return result
 
-    joined = [_join(number, names, target.parent) for number, names in enumerate(together)]
-    leading = {unit: f"{names[0]}.cpp" for unit, names in zip(joined, together, strict=True)}  # says how it is compiled
-    alone = [unit for unit in units if not any(unit.stem in names for names in together)]
-    alone.sort(key=lambda unit: unit.name not in _HOT_UNITS)
     with ThreadPoolExecutor(max_workers=2) as pool:
-        objects = list(pool.map(compile_unit, [*joined, *alone]))  # the longest first
+        objects = list(pool.map(compile_group, groups))
     done = toolchain.run(*objects, "-o", target, *variant, *link)
     if done.returncode != 0:
         raise compile_error("the device runtime (link)", toolchain, done.stderr)
-    for item in (*objects, *joined):
+    for item in objects:
         item.unlink()
 
 
-def _join(number: int, units: tuple[str, ...], folder: Path) -> Path:
-    """Several units as one: their common headers are read once."""
-    path = folder / f"joined_{number}.cpp"
-    path.write_text("".join(f'#include "{DEVICE / "src" / unit}.cpp"\n' for unit in units))
+def _join(files: tuple[str, ...], folder: Path) -> Path:
+    """Several files as one: their common headers are read once."""
+    path = folder / f"with_{files[0].replace('/', '_')}.cpp"
+    path.write_text("".join(f'#include "{DEVICE / "src" / file}.cpp"\n' for file in files))
     return path

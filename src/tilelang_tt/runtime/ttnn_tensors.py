@@ -84,12 +84,6 @@ def _shard_text(shards: ShardPlan) -> str:
 def check_layouts(plan: Plan) -> None:
     """Refuse layouts that a ttnn tensor cannot be converted to on the device."""
     for item in plan.tensors:
-        if plan.params[item.param].workspace:
-            raise DeviceError(
-                "TT412",
-                f"kernel '{plan.name}' has a workspace, '{item.name}', that lies beside torch tensors",
-                help="pass torch tensors",
-            )
         in_pieces = item.row_window is not None or item.col_window is not None
         in_words = item.table or (item.by_rows and item.col_axis is None)
         if item.flat or in_words or in_pieces or item.fold is not None:
@@ -298,7 +292,8 @@ def launch(
             conversion = Conversion.of(ttnn, item, tensor, sizes, in_place=item.name in in_place(plan))
             tensor = conversion.run(ttnn, item, tensor, sizes)
             if conversion.steps:
-                notes.append(f"'{item.name}' was {', '.join(conversion.steps)} on the device")
+                moved = wanted["pages"] * wanted["page_bytes"]
+                notes.append(f"'{item.name}' was {', '.join(conversion.steps)} on the device: {moved:,} B")
         check_pages(wanted, tensor)
         placed[item.name] = tensor
     ready = time.perf_counter()

@@ -1,7 +1,6 @@
 // Breaches that the user has allowed: each becomes a warning of the report.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "machine.h"
@@ -16,7 +15,7 @@ struct Complaint {
     Role role;
 };
 
-void allow(const std::string& category);
+void allow(const char* category);  // whose text stays
 bool is_allowed(const char* category);
 void note_complaint(const char* category, const char* message);  // by the kernel that runs
 const std::vector<Complaint>& complaints();                      // no thread adds to them any more

@@ -1,9 +1,9 @@
 // State of a core's compute engine: DST, what the unpacker, the matrix engine, the vector unit and the packer are set to.
 #pragma once
 
-#include <functional>
 #include <vector>
 
+#include "later.h"
 #include "launch.h"
 #include "vd/sfpi_abi.h"
 
@@ -107,11 +107,12 @@ struct KeptCall {
     uint8_t processors;
     Need need;  // of the call itself; one that only stands behind another of its processor needs nothing
     uint32_t line, cb, pages;
-    std::function<void()> call;
+    Later call;
 };
 
 struct Engine {
     std::vector<KeptCall> kept;  // in the order of the text
+    std::vector<std::vector<uint32_t>> kept_words;  // tables that they were called with
     bool started, reversed;
     bool only_unary_startup;  // init_sfpu started the engine, and nothing has happened since
     Source srca, srcb;

@@ -77,9 +77,18 @@ bool keeps(uint8_t processors) {
     return (fiber->waiting & processors) != 0;
 }
 
-void keep(uint8_t processors, uint32_t line, std::function<void()> call, Need need, uint32_t cb, uint32_t pages) {
-    core->engine.kept.push_back({processors, need, line, cb, pages, std::move(call)});
+void keep(uint8_t processors, uint32_t line, const Later& call, Need need, uint32_t cb, uint32_t pages) {
+    core->engine.kept.push_back({processors, need, line, cb, pages, call});
     fiber->waiting |= processors;
+}
+
+const uint32_t* kept_words(const uint32_t* words, uint32_t count) {
+    const std::vector<uint32_t> copy(words, words + count);
+    for (const std::vector<uint32_t>& known : core->engine.kept_words) {
+        if (known == copy) return known.data();
+    }
+    core->engine.kept_words.push_back(copy);
+    return core->engine.kept_words.back().data();
 }
 
 void catch_up(uint8_t processors, const char* what) {

@@ -16,8 +16,11 @@ namespace vd {
 enum Processors : uint8_t { kUnpack = 1, kMath = 2, kPack = 4, kSource = kUnpack | kMath, kAll = kSource | kPack };
 
 bool keeps(uint8_t processors);  // one of them has to wait: what it is called for must be kept
-void keep(uint8_t processors, uint32_t line, std::function<void()> call, Need need = Need::Nothing, uint32_t cb = 0,
+void keep(uint8_t processors, uint32_t line, const Later& call, Need need = Need::Nothing, uint32_t cb = 0,
           uint32_t pages = 0);
+
+// A table that a kept call was given, which the kernel may have left by then.
+const uint32_t* kept_words(const uint32_t* words, uint32_t count);
 
 // First in a call of compute that can be done later. Data movement kernels never keep anything.
 #define KEEP_OR_BEGIN(processors, ...)                                                                       \

@@ -6,14 +6,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "clock/event.h"
 #include "engine_state.h"
+#include "growing_text.h"
 #include "launch.h"
+#include "stamp.h"
 
 namespace vd {
 
@@ -131,7 +131,7 @@ struct Fiber {
     uint32_t read_trid[kNocs] = {}, write_trid[kNocs] = {};
     CommandState states[kNocs][kCommands];
     std::vector<uint8_t> globals;  // those of its kernel while another fiber runs
-    std::string printed;           // a line that is not finished yet
+    GrowingText printed;           // a line that is not finished yet
     uint32_t printed_line = 0;     // where it began
 };
 
@@ -357,8 +357,6 @@ bool overlaps_pending(const std::vector<Transfer>& transfers, uint32_t offset, u
 
 // ---- noc_flight.cpp: writes and atomics between issue and arrival, in connected launches -------------
 enum class Arrival : uint8_t { Write, Add, Word };
-using Clock = std::vector<uint32_t>;  // see order.h
-using Stamp = std::shared_ptr<const Clock>;
 struct Flight {
     Core* core;    // issuer
     Fiber* fiber;  // issuer

@@ -120,9 +120,9 @@ void read_run(Words& words) {
 void read_clock(Words& words) {
     const char* const library = words.required();
     const char* const record = words.required();
-    std::string setup;
-    for (uint32_t left = words.word32(); left != 0; --left) setup += std::string(words.required()) + " ";
-    load_clock(library, record, setup.c_str());
+    GrowingText setup;
+    for (uint32_t left = words.word32(); left != 0; --left) (setup += words.required()) += ' ';
+    load_clock(library, record, setup.text());
 }
 
 std::vector<uint32_t> read_list(Words& words) {

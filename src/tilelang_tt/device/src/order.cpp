@@ -73,7 +73,7 @@ std::vector<OrderedCore> cores;
 // Of a tensor: by page, or byte of a flat tensor, in parts that are made when they are used and stay where they are.
 constexpr uint32_t kRecords = 64;
 struct TensorRecords {
-    std::vector<std::unique_ptr<TensorPage[]>> parts;
+    std::vector<std::vector<TensorPage>> parts;
 };
 std::vector<TensorRecords> tensor_records;
 std::vector<std::vector<TensorPage*>> unacknowledged;   // by kernel
@@ -99,7 +99,7 @@ void learn(const Clock& from) {
     if (from.empty()) return;
     Clocked& own = kernels[here()];
     join(own.known, from);
-    own.stamp.reset();
+    own.stamp = {};
 }
 
 Moment now() {
@@ -107,7 +107,7 @@ Moment now() {
     if (own.released) {
         ++own.known[here()];
         own.released = false;
-        own.stamp.reset();
+        own.stamp = {};
     }
     return {here(), own.known[here()], fiber->line};
 }
@@ -121,13 +121,13 @@ bool knows(const Clock& clock, const Moment& moment) {
     return moment.kernel == kNobody || clock[moment.kernel] >= moment.time;
 }
 
-struct Named {
+struct KernelName {
     char text[64];
 };
-Named name_of(const Moment& moment) {
+KernelName kernel_name(const Moment& moment) {
     constexpr const char* kRoleNames[] = {"reader", "compute", "writer"};
     const CoreConfig& at = device.launch->cores[moment.kernel / kRoles];
-    Named name;
+    KernelName name;
     std::snprintf(name.text, sizeof name.text, "the %s of core (%u,%u), line %u", kRoleNames[moment.kernel % kRoles], at.x,
                   at.y, moment.line);
     return name;
@@ -155,7 +155,7 @@ void arrive_in_word(Flight& flight) {
     const Clock& sender = *flight.order;
     if (!knows(sender, word.set)) {
         complain("semaphore", "this signal and the store of %u to the same word by %s: nothing orders the two, so one may "
-               "be lost", word.value, name_of(word.set).text);
+               "be lost", word.value, kernel_name(word.set).text);
     }
     join(word.signals, sender);
     const uint32_t from = number_of(*flight.core, flight.fiber->role);
@@ -177,12 +177,12 @@ void arrive_in_buffer(Flight& flight) {
                    "this write arrives in page %u of CB %u '%s' of core (%u,%u), but nothing tells its sender that %s has "
                    "reserved it",
                    page, id, flight.to->group->cbs[id].name, flight.to->x, flight.to->y,
-                   name_of(buffer->reserved).text);
+                   kernel_name(buffer->reserved).text);
         }
         if (!knows(sender, buffer->pages[page].used)) {
             complain("l1-race", "this write arrives in page %u of CB %u '%s' of core (%u,%u), which %s uses: nothing orders "
                    "the two", page, id, flight.to->group->cbs[id].name, flight.to->x, flight.to->y,
-                   name_of(buffer->pages[page].used).text);
+                   kernel_name(buffer->pages[page].used).text);
         }
         buffer->pages[page].arrived = {from, sender[from], flight.line};
     }
@@ -190,16 +190,16 @@ void arrive_in_buffer(Flight& flight) {
 
 TensorPage& record_of(const Tensor& tensor, uint64_t place) {
     const uint64_t number = static_cast<uint64_t>(&tensor - device.tensors.data());
-    std::vector<std::unique_ptr<TensorPage[]>>& parts = tensor_records[number].parts;
+    std::vector<std::vector<TensorPage>>& parts = tensor_records[number].parts;
     const uint64_t part = place / kRecords;
     if (part >= parts.size()) parts.resize(part + 1);
-    if (!parts[part]) parts[part] = std::make_unique<TensorPage[]>(kRecords);
+    if (parts[part].empty()) parts[part].resize(kRecords);
     return parts[part][place % kRecords];
 }
 
 void report_race(const Span& far, const char* mine, const char* theirs, const Moment& other) {
     complain("dram-race", "page %llu of tensor '%s' is %s here and %s by %s in the same launch: nothing orders the two",
-           static_cast<unsigned long long>(far.page), far.tensor->name, mine, theirs, name_of(other).text);
+           static_cast<unsigned long long>(far.page), far.tensor->name, mine, theirs, kernel_name(other).text);
 }
 
 void require_write_known(const Span& far, const TensorPage& page, uint32_t begin, uint32_t end, const char* mine) {
@@ -273,9 +273,9 @@ void order_mail_read(uint32_t from, uint32_t to) {
 }
 
 Stamp stamp_of_issue() {
-    if (!ordering) return nullptr;
+    if (!ordering) return {};
     Clocked& own = kernels[here()];
-    if (!own.stamp) own.stamp = std::make_shared<const Clock>(own.known);
+    if (!own.stamp) own.stamp = Stamp(own.known);
     own.released = true;
     return own.stamp;
 }
@@ -304,7 +304,7 @@ void order_l1_use(uint32_t offset, uint32_t bytes, const char* how) {
         L1Page& place = buffer->pages[page];
         if (!knows(kernels[here()].known, place.arrived)) {
             complain("l1-race", "page %u of CB %u '%s' is %s here and written by %s: nothing orders the two", page, id,
-                   core->group->cbs[id].name, how, name_of(place.arrived).text);
+                   core->group->cbs[id].name, how, kernel_name(place.arrived).text);
         }
         place.used = now();
     }
@@ -362,7 +362,7 @@ void order_set(uint32_t offset, uint32_t value) {
     for (const Moment& signal : word.arrived) {
         if (knows(kernels[here()].known, signal)) continue;
         complain("semaphore", "this store of %u and the signal of %s to the same word: nothing orders the two, so one may be "
-               "lost", value, name_of(signal).text);
+               "lost", value, kernel_name(signal).text);
     }
     word.arrived.clear();
     word.set = now();
@@ -394,7 +394,7 @@ void order_value_gone(const Flight& flight, uint32_t before, uint32_t now) {
     word.seen = {};
     if (seen.kernel == kNobody || word.seen_value != before || knows(*flight.order, seen)) return;
     complain("semaphore-missed", "this signal turns %u into %u, and nothing tells its sender that the wait for %u by %s has seen it",
-             before, now, before, name_of(seen).text);
+             before, now, before, kernel_name(seen).text);
 }
 
 void order_poll() {

@@ -19,7 +19,7 @@ bool is_silent() {
 
 void send_line(const Fiber& which) {
     std::fprintf(stderr, "@%u %u %u %s %u %s\n", device.launch_index, core->x, core->y, role_name(which.role),
-                 which.printed_line, which.printed.c_str());
+                 which.printed_line, which.printed.text());
 }
 
 }  // namespace
@@ -41,7 +41,7 @@ void vd_print(const char* text, uint32_t line) {
     for (; *text && !silent; ++text) {
         if (fiber->printed.empty()) fiber->printed_line = line;
         if (*text != '\n') {
-            fiber->printed.push_back(*text);
+            fiber->printed += *text;
             continue;
         }
         send_line(*fiber);

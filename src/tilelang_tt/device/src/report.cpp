@@ -281,7 +281,7 @@ void report_success(const Statistics& total, double seconds, uint32_t cores_used
     if (!clock_reports().empty()) {
         text.raw(",\"clock\":");
         text.write_out();
-        text.write_out(clock_reports().data(), clock_reports().size());
+        text.write_out(clock_reports().text(), clock_reports().size());
         text.raw("]");
     }
     list_warnings();

@@ -5,7 +5,7 @@
 
 #include <cstdio>
 #include <cstring>
-#include <string>
+#include <initializer_list>
 
 thread_local uint64_t vd_scalar_cycles = 0;
 
@@ -21,7 +21,7 @@ using timing::Processor;
 
 const timing::Library* library;
 void* replay;
-std::string common_setup, record_path, reports;
+GrowingText common_setup, record_path, reports;
 
 struct Noted {
     uint32_t lane;
@@ -37,13 +37,13 @@ struct Name {
 };
 
 uint16_t slow_key(const Name& name) {
-    std::string text;
+    GrowingText text;
     for (const char* part : name.part) {
         if (*part == 0) continue;
         if (!text.empty()) text += '.';
         text += part;
     }
-    return library->key(replay, text.c_str());
+    return library->key(replay, text.text());
 }
 
 struct KnownKeys {
@@ -418,21 +418,26 @@ void end() {
 
 namespace {
 
-std::string setup_of_launch() {
-    std::string text = common_setup;
+void add_numbers(GrowingText& text, std::initializer_list<uint64_t> numbers) {
+    for (const uint64_t number : numbers) (text += ' ') += number;
+}
+
+GrowingText setup_of_launch() {
+    GrowingText text = common_setup;
     for (const CoreConfig& config : device.launch->cores) {
         const CoreGroup& group = device.launch->groups[config.group];
-        text += "\ncore " + std::to_string(config.x) + " " + std::to_string(config.y) + " " +
-                std::to_string(group.full_sync ? 1 : 2) + " " + std::to_string(group.cb_ids.size());
-        for (const uint32_t id : group.cb_ids) text += " " + std::to_string(id) + " " + std::to_string(group.cbs[id].pages);
-        std::string words;
-        uint32_t count = 0;
+        text += "\ncore";
+        add_numbers(text, {config.x, config.y, group.full_sync ? 1u : 2u, group.cb_ids.size()});
+        for (const uint32_t id : group.cb_ids) add_numbers(text, {id, group.cbs[id].pages});
+        GrowingText words;
+        uint64_t count = 0;
         for (uint32_t id = 0; id < kMaxSemaphores; ++id) {
             if (!group.semaphores[id].used) continue;
-            words += " " + std::to_string(device.chip.semaphore_offset(id)) + " " + std::to_string(group.semaphores[id].initial);
+            add_numbers(words, {device.chip.semaphore_offset(id), group.semaphores[id].initial});
             ++count;
         }
-        text += " " + std::to_string(count) + words;
+        add_numbers(text, {count});
+        text += words;
     }
     return text;
 }
@@ -459,14 +464,14 @@ void load_clock(const char* path, const char* record, const char* setup) {
     if (!opened) broken_input("cannot load the clock: %s", dlerror());
     library = static_cast<const timing::Library*>(dlsym(opened, "vd_clock_library"));
     if (!library) broken_input("no clock in %s", path);
-    common_setup = setup;
-    record_path = std::strcmp(record, "-") == 0 ? "" : record;
+    common_setup += setup;
+    if (std::strcmp(record, "-") != 0) record_path += record;
     note::on = true;
 }
 
 void begin_clock() {
     if (!note::on) return;
-    replay = library->begin(setup_of_launch().c_str());
+    replay = library->begin(setup_of_launch().text());
     if (!replay) broken_input("%s", library->error());
     end_idle_processors();
 }
@@ -522,16 +527,16 @@ bool hand_over_batch() {
 
 void end_clock() {
     if (!note::on) return;
-    if (!record_path.empty() && !library->save(replay, record_path.c_str(), device.launch_index == 0)) {
+    if (!record_path.empty() && !library->save(replay, record_path.text(), device.launch_index == 0)) {
         broken_input("%s", library->error());
     }
     if (library->advance(replay) != timing::kAllEnded) broken_input("%s", library->error());
-    reports += reports.empty() ? "[" : ",";
+    reports += reports.empty() ? '[' : ',';
     reports += library->finish(replay);
     replay = nullptr;
 }
 
-const std::string& clock_reports() { return reports; }
+const GrowingText& clock_reports() { return reports; }
 
 }  // namespace vd
 

@@ -54,7 +54,7 @@ bool clock_streams();      // events are replayed as they come, and not kept
 uint64_t noted_events();   // since the launch began, where they are streamed
 bool hand_over_batch();    // to the replay, which works on it meanwhile; false: all has been replayed
 void end_clock();
-const std::string& clock_reports();  // of all launches, as JSON; empty without a clock
+const GrowingText& clock_reports();  // of all launches, as JSON; empty without a clock
 void load_clock(const char* library, const char* record, const char* setup);
 
 }  // namespace vd

@@ -68,8 +68,8 @@ void vd_welford_clear(uint32_t line) {
 
 void vd_welford_update(uint32_t dst, uint32_t first_index, uint32_t first_row, uint32_t rows, const uint32_t* table,
                        uint32_t entries, uint32_t line) {
-    KEEP_OR_BEGIN(kMath, [=, copy = std::vector<uint32_t>(table, table + entries)] {
-        vd_welford_update(dst, first_index, first_row, rows, copy.data(), entries, line);
+    KEEP_OR_BEGIN(kMath, [=, copy = kept_words(table, entries)] {
+        vd_welford_update(dst, first_index, first_row, rows, copy, entries, line);
     });
     note::work(note::Processor::Math, "sfpu", "welford_update");
     require_welford("welford_update");
@@ -87,8 +87,8 @@ void vd_welford_update(uint32_t dst, uint32_t first_index, uint32_t first_row, u
 }
 
 void vd_welford_finalize(uint32_t dst, uint32_t scale_index, const uint32_t* table, uint32_t entries, uint32_t line) {
-    KEEP_OR_BEGIN(kMath, [=, copy = std::vector<uint32_t>(table, table + entries)] {
-        vd_welford_finalize(dst, scale_index, copy.data(), entries, line);
+    KEEP_OR_BEGIN(kMath, [=, copy = kept_words(table, entries)] {
+        vd_welford_finalize(dst, scale_index, copy, entries, line);
     });
     note::work(note::Processor::Math, "sfpu", "welford_finalize");
     require_welford("welford_finalize_to_row");
@@ -127,8 +127,8 @@ void vd_welford_restore_group(uint32_t dst, uint32_t group, uint32_t line) {
 
 void vd_welford_finalize_group(uint32_t dst, uint32_t group, uint32_t scale_index, const uint32_t* table,
                                uint32_t entries, uint32_t line) {
-    KEEP_OR_BEGIN(kMath, [=, copy = std::vector<uint32_t>(table, table + entries)] {
-        vd_welford_finalize_group(dst, group, scale_index, copy.data(), entries, line);
+    KEEP_OR_BEGIN(kMath, [=, copy = kept_words(table, entries)] {
+        vd_welford_finalize_group(dst, group, scale_index, copy, entries, line);
     });
     require_welford("welford_finalize_to_face");
     require_group(group, "welford_finalize_to_face");

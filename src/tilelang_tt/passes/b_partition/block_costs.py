@@ -17,7 +17,7 @@ from tilelang_tt.ir.elements import Apply, Element, parts
 from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.scalar import Var, int_value
 from tilelang_tt.ir.section import SubBlock
-from tilelang_tt.ir.tile import Fill, Gemm, Launch, Load, Loop, Map, Reduce, Stmt, Store, TileProgram
+from tilelang_tt.ir.tile import Fill, Gemm, Launch, Load, Loop, Map, Reduce, Stmt, Store, TileProgram, reads
 from tilelang_tt.passes.b_partition.block_sizes import Index
 from tilelang_tt.vector_costs import vector_cycles
 
@@ -29,7 +29,9 @@ _OF_BANKS = 0.45  # share of the bandwidth of all banks that cores get together
 _OF_BANKS_IN_ROUNDS = {"wormhole_b0": 0.25, "blackhole": _OF_BANKS}  # Wormhole: read off causal attention by the clock
 _OF_A_CORE = 0.32  # share of its NoC's bandwidth that a core gets which reads at the same time as others
 _MOST = 64  # tiles of a block along an index
+MOST_TILES = 16  # of a block along an index
 DEPTH = 2  # blocks of a stream whose depth the user does not choose
+_TIME_BETWEEN_USES = 2  # how much more time than a load takes there must be, if nothing is loaded ahead of its round
 
 
 @dataclass(frozen=True)
@@ -60,9 +62,21 @@ class BlockCosts:
         self.table = {name: row.value for name, row in costs(self.chip.name).items()}
         self.counts = {index.var: index.counts(_MOST) for index in indices}
         self.sizes: Sizes = {}
+        self.rescales = any(index.rescales for index in indices)  # attention, whose rounds are of many lengths
+        self.single = False  # whether what rounds load has room for one block each
 
     def cycles(self, sizes: Sizes) -> float | None:
-        """What the launch takes; None: it does not fit L1, or blocks cannot have these sizes."""
+        """What the launch takes; None: it does not fit L1, or blocks cannot have these sizes.
+
+        Where the stages as written do not fit, loads may do with one block: `single` says so.
+        """
+        for self.single in (False, True):
+            found = self._cycles(sizes)
+            if found is not None:
+                return found
+        return None
+
+    def _cycles(self, sizes: Sizes) -> float | None:
         self.sizes = sizes
         extents = [self.count(var, int_value(extent)) for var, extent in self.launch.blocks]
         if None in extents or self.l1_bytes() > self.chip.l1_usable:
@@ -77,6 +91,8 @@ class BlockCosts:
         self.boxes = boxed <= units and min(columns, rows) > 1
         self.used = min(columns, wide), min(rows, high)
         self.cores = min(self.used[0] * self.used[1] if self.boxes else columns * rows, wide * high)
+        if not self.boxes and (self.single or self.has_long_rounds(sizes)):
+            return None  # every core reads for itself, and what DRAM gives then is estimated less well
         self.first, self.sent = 0.0, False
         one = self.body(self.launch.body)
         if one is None:
@@ -86,6 +102,10 @@ class BlockCosts:
         slowest = max(one.compute, one.read)
         waited = max(0.0, one.wrote - slowest)  # a block is stored while the next one is read and computed
         return self.first + units * slowest + (units - 1) * waited + one.wrote
+
+    def has_long_rounds(self, sizes: Sizes) -> bool:
+        """Whether rounds that scale their sums take more tiles than others may, and than the user wrote."""
+        return any(sizes[var] > max(MOST_TILES, one.tiles) for var, one in self.indices.items() if one.rescales)
 
     def count(self, var: Var, extent: int | None) -> int | None:
         index = self.indices.get(var)
@@ -131,7 +151,7 @@ class BlockCosts:
             if isinstance(stmt, Load):
                 depths[stmt.dst] = max(depths[stmt.dst], stages or DEPTH)
             elif isinstance(stmt, Loop):
-                self._depths(stmt.body, stmt.stages, depths)
+                self._depths(stmt.body, 1 if self.single else stmt.stages, depths)
 
     @property
     def of_banks(self) -> float:
@@ -157,7 +177,7 @@ class BlockCosts:
         for stmt in body:
             if isinstance(stmt, Loop):
                 rounds, once = self.count(stmt.var, int_value(stmt.extent)), self.body(stmt.body)
-                if rounds is None or once is None:
+                if rounds is None or once is None or (self.single and not self.loads_between_uses(stmt)):
                     return None
                 total += _Time(max(once.compute, once.read), 0, once.wrote).times(rounds)
             elif isinstance(stmt, Load):
@@ -175,12 +195,26 @@ class BlockCosts:
                 return None
         return total + _Time(read=max(loads))
 
+    def loads_between_uses(self, loop: Loop) -> bool:
+        """Whether one block of each load is enough: a round leaves twice the time it needs after its last use."""
+        times = [self.compute(stmt) if isinstance(stmt, Gemm | Map | Fill | Reduce) else 0 for stmt in loop.body]
+        for load in (stmt for stmt in loop.body if isinstance(stmt, Load)):
+            uses = [place for place, stmt in enumerate(loop.body) if load.dst in reads(stmt)]
+            used = sum(times[uses[0] : uses[-1] + 1]) if uses else 0
+            if sum(times) - used < _TIME_BETWEEN_USES * self.load(load):
+                return False
+        return loop.stages > 1
+
     def load(self, stmt: Load) -> float:
         size = math.prod(self.tiles(stmt.dst)) * self.launch.layouts[stmt.dst].page_bytes
         readers, follows = self.cores, self.follows.get(stmt.dst)
         if follows is not None and self.boxes:
             first, rest = {self.launch.blocks[0][0]}, {var for var, _ in self.launch.blocks[1:]}
             readers = (self.used[0] if follows & first else 1) * (self.used[1] if follows & rest else 1)
+        return self.loaded(size, readers)
+
+    def loaded(self, size: float, readers: int) -> float:
+        """A block of so many bytes that so many cores read; those that do not are sent it."""
         together = readers * size / (self.table["dram.rate"] * self.chip.dram_banks)
         own = size / self.table["noc.read_rate"]
         read = self.table["dram.read"] + max(together / _OF_BANKS, own / _OF_A_CORE)
@@ -199,7 +233,15 @@ class BlockCosts:
             isinstance(part, Element) and self.launch.layouts[part.buffer].format == "Float32" for part in inside
         )
         unpacked = self.table["unpack.copy_to_dst" if wide else "unpack.copy"]
-        return tiles * max(work, unpacked, self.pack(stmt.dst)) + self.table["unpack.init"]
+        once = self.table["unpack.init"] + self.around_sections(*self.tiles(stmt.dst))
+        return tiles * max(work, unpacked, self.pack(stmt.dst)) + once
+
+    def around_sections(self, rows: int, cols: int) -> float:
+        """What groups of tiles in DST take besides: lengths of rounds are compared, and 37 tiles make 37 groups."""
+        if not (self.rescales and self.boxes) or cols == 1:
+            return 0
+        sub = best_sub_block(1, cols, self.options.dst_tiles)
+        return rows * cols / sub.tiles * self.table["pack.reconfig"]
 
     def operation(self, part: Apply, dst: Buffer) -> float:
         """Of the vector unit, on a tile. What no block goes into is a constant tile."""
@@ -221,6 +263,7 @@ class BlockCosts:
         sub = best_sub_block(rows, cols, self.options.dst_tiles)
         sections, products = rows * cols / sub.tiles, rows * cols * deep
         math_cycles = products * PRODUCT_CYCLES[self.options.math_fidelity] + sections * SECTION_CYCLES
+        math_cycles += self.around_sections(rows, cols)
         unpacked = products * (sub.rows + sub.cols) / sub.tiles * self.table["unpack.matmul"]
         packed = rows * cols * self.pack(stmt.c) + sections * self.table["pack.dst.wait"]
         return max(math_cycles, unpacked, packed) + self.table["unpack.cb_wait"] + self.table["cb.latency"]

@@ -55,6 +55,7 @@ class Index:
     exactly: int | None = None  # how many tiles blocks of another size must make up, too, unless
     masked: Buffer | None = None  # is -inf behind these: the block that a round fills with zeros before it adds to it
     whole_rounds: bool = False  # rounds of a loop are taken together, and never in parts
+    rescales: bool = False  # rounds keep sums under a running maximum
     rounds: tuple[int, ...] = ()  # of a loop whose length follows from a block index: by that index
 
     def blocks(self, tiles: int) -> Expr | None:
@@ -118,6 +119,7 @@ def _rescaled(program: TileProgram, launch: Launch, loop: Loop, index: Index) ->
     found = rescaled_sums(loop, index.sides, outside)
     if found is None:
         return None
+    index = replace(index, rescales=True)
     scores = {side for side in index.sides if any(_scores_of(stmt, side[0]) for stmt in loop.body)}
     if rounds is None:
         return _of_other_lengths(launch, loop, index, found, scores)
@@ -188,6 +190,15 @@ def _sums(stmt: Gemm, index: Index, var: Var) -> bool:
     return adds and depth <= index.sides and stmt.c not in {buffer for buffer, _ in index.sides}
 
 
+def sides_with(body: tuple[Stmt, ...], *sides: Side) -> set[Side]:
+    """These sides, and all that are walked together with them."""
+    found = set(sides)
+    alike = [pair for stmt in walk(body) for pair in _alike(stmt)]
+    while more := {b for a, b in alike if a in found} - found:
+        found |= more
+    return found
+
+
 @dataclass
 class _Sides:
     """Finds the sides of blocks that an index runs along; `wrong` where they are not treated alike."""
@@ -205,9 +216,8 @@ class _Sides:
         stmts = list(walk(body))
         for stmt in stmts:
             self.use(stmt)
-        alike = [pair for stmt in stmts for pair in _alike(stmt)]
-        while not self.wrong and (more := {b for a, b in alike if a in self.sides} - self.sides):
-            self.sides |= more
+        if not self.wrong:
+            self.sides = sides_with(body, *self.sides)
         if self.wrong or not self.sides or any(not self.may(side) for side in self.sides):
             return None
         if any(not self.treats_alike(stmt) for stmt in stmts):
@@ -270,9 +280,7 @@ class _Sides:
         """Whether a block may be longer along a side."""
         block, axis = side
         layout = self.launch.layouts[block]
-        plain = (
-            not layout.outer and not layout.constant and not layout.pitch and axis in (layout.row_axis, layout.col_axis)
-        )
+        plain = not (layout.outer or layout.constant or layout.is_part) and axis in (layout.row_axis, layout.col_axis)
         return plain and block.shape[axis] == self.tiles * TILE and (block, 1 - axis) not in self.sides
 
     def treats_alike(self, stmt: Stmt) -> bool:

@@ -97,7 +97,7 @@ def _is_for_the_call(program: TileProgram, launch: Launch, tensor: Tensor) -> bo
     if not launch.blocks or (known_extents(launch) is not None and placement.shards() is not None):
         return False
     found = at_ends_of_loops(launch, tensor)
-    return bool(found) and all(places_are_sizes(launch, access, program.sizes) for access in found)
+    return bool(found) and all(places_are_sizes(launch, access, (), program.sizes) for access in found)
 
 
 def _used(launch: Launch) -> list[Tensor]:

@@ -57,7 +57,11 @@ def workspaces(program: TileProgram) -> list[Tensor]:
     return [
         tensor
         for tensor, layout in program.layouts.items()
-        if tensor.workspace and layout.in_tiles and not tensor.folds and params.count(tensor.param) == 1
+        if tensor.workspace
+        and layout.placement is None
+        and layout.in_tiles
+        and not tensor.folds
+        and params.count(tensor.param) == 1
         if program.params[tensor.param].name not in said
     ]
 

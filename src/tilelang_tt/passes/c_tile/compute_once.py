@@ -127,7 +127,7 @@ class _Search:
     def lies_like(self, one: Element, other: Element) -> bool:
         layouts = self.setting.layouts
         a, b = (replace(layouts[each.buffer], format="", page_bytes=0) for each in (one, other))
-        vector = a.col_axis is None and a.cols == 1 and not a.constant and a.first is None and not a.pitch
+        vector = a.col_axis is None and a.cols == 1 and not a.constant and a.first is None and not a.is_part
         plain = one.origin is None and one.tile is None and one.axes == other.axes
         return vector and plain and a == b and one.buffer.shape == other.buffer.shape
 

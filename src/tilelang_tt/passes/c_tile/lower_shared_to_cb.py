@@ -100,7 +100,8 @@ def _keeps_32_bits(launch: Launch, buffer: Buffer) -> tuple[bool, bool]:
     users = [stmt for stmt in walk(launch.body) if buffer in unpacks(stmt)]
     maps = [one for stmt in users for one in maps_of(stmt) if buffer in _copied(one)]
     exact = [(isinstance(stmt, Reduce | Transpose) and stmt.exact) or _starts_from(stmt, buffer) for stmt in users]
-    wide = any(launch.layouts[one.dst].format == "Float32" or jumps(one.value, buffer) for one in maps)
+    shown = any(launch.layouts[one.dst].format == "Float32" or jumps(one.value, buffer) for one in maps)
+    wide = shown or launch.layouts[buffer].exact
     direct = all(_to_dst_alone(stmt, buffer) or by_bits for stmt, by_bits in zip(users, exact, strict=True))
     return wide or any(exact), direct
 

@@ -86,7 +86,7 @@ def _sum_over_rounds(stmt: Stmt, setting: Setting) -> Gemm | None:
     if not isinstance(stmt, Loop) or not isinstance(product, Gemm) or product.start is not None:
         return None
     layout, sizes = setting.layouts[product.c], setting.program.sizes
-    plain = layout.order is TileOrder.ROWS and not layout.outer and not layout.pitch and layout.format in _SUMS
+    plain = layout.order is TileOrder.ROWS and not layout.outer and not layout.is_part and layout.format in _SUMS
     others = stmt.body[:-1]
     simple = all(isinstance(one, Load | Map | Section | Fill | Reduce | Transpose) for one in others)
     alone = product.c not in (product.a, product.b) and not any(product.c in mentioned(one) for one in others)
@@ -128,7 +128,7 @@ def _section(loop: Loop, product: Gemm, reader: Stmt, setting: Setting) -> Secti
     layouts = [setting.layouts[one.dst] for one in maps]
     alike = all(
         layout.order is TileOrder.ROWS
-        and not (layout.outer or layout.pitch)
+        and not (layout.outer or layout.is_part)
         and (layout.rows, layout.cols) == (target.rows, target.cols)
         for layout in layouts
     )

@@ -90,7 +90,7 @@ class _Scheduler:
 
     def alike(self, section: Section) -> bool:
         layouts = [self.launch.layouts[buffer] for buffer in unpacks(section)]
-        if any(layout.pitch for layout in (*layouts, *(self.launch.layouts[one.dst] for one in section.results))):
+        if any(layout.is_part for layout in (*layouts, *(self.launch.layouts[one.dst] for one in section.results))):
             return False  # in a shard the rows of a block do not follow each other
         sizes = {(layout.rows, layout.cols) for layout in layouts}
         block = self.launch.layouts[section.results[0].dst]

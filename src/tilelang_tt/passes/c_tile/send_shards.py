@@ -38,7 +38,7 @@ def send_shards(program: TileProgram, launch: Launch, decisions: list[Decision])
         assert isinstance(place.stmt, Load)
         buffer, tensor = place.stmt.dst, place.stmt.src.tensor
         alone = sum(isinstance(one.stmt, Load) and one.stmt.dst is buffer for one in loads) == 1
-        if launch.streams[buffer].follows is None or not alone:
+        if launch.streams[buffer].follows is None or launch.streams[buffer].may_be_shard or not alone:
             continue
         owners = _owners(program, launch, place)
         if owners is not None:

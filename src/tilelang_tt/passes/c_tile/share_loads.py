@@ -61,4 +61,5 @@ def _costs(program: TileProgram, launch: Launch, buffer: Buffer) -> DeliveryCost
 def _may(launch: Launch, buffer: Buffer, stream: Stream) -> bool:
     """Whether whole blocks come from a tensor, and lie at the same place in the L1 of all cores."""
     between = (stream.producer, stream.consumer) == (Role.READER, Role.COMPUTE)
-    return between and not stream.may_be_shard and launch.layouts[buffer].first_row is None
+    in_place = stream.shard is not None or stream.in_order_at_call
+    return between and not in_place and launch.layouts[buffer].first_row is None

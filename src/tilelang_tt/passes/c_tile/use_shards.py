@@ -12,14 +12,15 @@ The circular buffer is the shard, in one of two ways:
 - The whole shard is handed over before the first unit, or behind the last, and compute finds each block in it. That is
   for blocks in any order, in loops, and loads again and again, as long as they lie in the core's own shard.
 
-Both are checked unit by unit and round by round. Where sizes are known at the call, launchers check the first
-(runtime/settle.py), and data movement kernels have both ways: they hand pages over, or move them first.
+Both are checked unit by unit and round by round. Where sizes are known at the call, launchers check them
+(runtime/settle.py), and kernels have all three ways: runtime arguments say whether pages are moved before they are
+handed over, how many are handed over at once, and how far the rows of a block are apart.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 import numpy as np
@@ -32,9 +33,10 @@ from tilelang_tt.ir.buffers import Buffer, Tensor, TileAccess
 from tilelang_tt.ir.dataflow import Place, places
 from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.layout import DeviceMemory, Role, TileOrder
-from tilelang_tt.ir.scalar import Expr, Var, int_value
+from tilelang_tt.ir.scalar import Var, int_value
 from tilelang_tt.ir.shard_places import (
     Numbers,
+    Rounds,
     box_of,
     first_pages,
     in_whole_tiles,
@@ -42,12 +44,14 @@ from tilelang_tt.ir.shard_places import (
     place_in_shard,
     places_are_sizes,
     rounds_of,
+    rounds_that_count,
     variables_of,
 )
 from tilelang_tt.ir.tensors_of_code import stored_params, used_by_code
 from tilelang_tt.ir.tile import Launch, Load, Stmt, Store, TileProgram, reads, writes
 from tilelang_tt.ir.units import Values, known_extents, units_of_cores
 from tilelang_tt.passes.c_tile.updates_in_place import may_update_in_place
+from tilelang_tt.schedule import BOX_POLICIES
 from tilelang_tt.shards import Shards
 
 _ELSEWHERE = -1  # a tile that lies on another core
@@ -112,21 +116,58 @@ class _Launch:
         return replace(launch, layouts=layouts, streams=streams), text
 
     def at_call(self, launch: Launch, place: Place) -> tuple[Launch, str]:
-        """Handed over block by block if a call's sizes allow it."""
+        """In place if a call's sizes allow it, in any of the two ways."""
         access, buffer, work = _access(place), _buffer(place), launch.work
         assert work is not None
         self.check_form(access, buffer)
-        self.check_alone(place)
-        if work.schedule.order != "row" or work.schedule.policy == "list":
-            raise _NotInPlaceError("its sizes are known at the call, and blocks are in another order than row by row")
-        if not places_are_sizes(launch, access, self.program.sizes):
+        if not places_are_sizes(launch, access, rounds_that_count(access, _loops(place)), self.program.sizes):
             raise _NotInPlaceError("which tiles a block needs is known only at run time")
-        stream = replace(launch.streams[buffer], shard_at_call=access.tensor)
+        in_order = self.why_not(lambda: self.check_in_order_at_call(place))
+        found = self.why_not(lambda: self.check_found_at_call(place, in_order))
+        if in_order is not None and found is not None:
+            raise found
+        layout, stream = launch.layouts[buffer], launch.streams[buffer]
+        stream = replace(stream, shard_at_call=access.tensor, in_order_at_call=in_order is None)
+        lies = "are its part of '{name}', one after the other"
+        if found is None:
+            stream = replace(stream, found_at_call=True)
+            layout = replace(layout, first=scalar.var(f"{buffer.name}_first"), pitch=self.pitch_at_call(access, buffer))
+            lies = "lie in its part of '{name}'"
         text = (
-            f"nothing is moved in calls where the blocks of each core are its part of '{access.tensor.name}', one "
-            "after the other; in others its blocks are moved over the NoC"
+            f"nothing is moved in calls where the blocks of each core {lies.format(name=access.tensor.name)}; "
+            "in others its blocks are moved over the NoC"
         )
-        return replace(launch, streams={**launch.streams, buffer: stream}), text
+        layouts, streams = {**launch.layouts, buffer: layout}, {**launch.streams, buffer: stream}
+        return replace(launch, layouts=layouts, streams=streams), text
+
+    @staticmethod
+    def why_not(check: Callable[[], None]) -> _NotInPlaceError | None:
+        try:
+            check()
+        except _NotInPlaceError as error:
+            return error
+        return None
+
+    def check_in_order_at_call(self, place: Place) -> None:
+        assert self.launch.work is not None
+        self.check_alone(place)
+        if self.launch.work.schedule.order != "row":
+            raise _NotInPlaceError("its sizes are known at the call, and blocks are in another order than row by row")
+
+    def check_found_at_call(self, place: Place, before: _NotInPlaceError | None) -> None:
+        """Launchers know the blocks of a core, whatever order a rectangle is walked in."""
+        assert self.launch.work is not None
+        schedule = self.launch.work.schedule
+        self.check_findable(place, before or _NotInPlaceError(_SEVERAL))
+        if schedule.order != "row" and schedule.policy not in BOX_POLICIES:
+            raise _NotInPlaceError("its sizes are known at the call, and blocks are in another order than row by row")
+
+    def pitch_at_call(self, access: TileAccess, buffer: Buffer) -> int | Var:
+        """How far rows of a block are apart, if that is not the same whether it is moved or found."""
+        placement, layout = self.layouts[access.tensor].placement, self.launch.layouts[buffer]
+        assert placement is not None
+        as_wide = int_value(placement.shard[2]) == layout.cols
+        return 0 if as_wide or layout.rows == 1 else scalar.var(f"{buffer.name}_pitch")
 
     def moved(self, place: Place, shards: Shards | None) -> str:
         """How many bytes that are, if it is known, and how many of them stay on their core."""
@@ -174,7 +215,7 @@ class _Launch:
     def format(self, tensor: Tensor) -> str:
         return self.layouts[tensor].format
 
-    def blocks_of_cores(self, access: TileAccess, loops: tuple[tuple[Var, Expr], ...]) -> dict[Core, list[Values]]:
+    def blocks_of_cores(self, access: TileAccess, loops: Rounds) -> dict[Core, list[Values]]:
         """The block indices of each core, unit by unit, with every round of loops."""
         units = units_of_cores(self.launch)
         if units is None:
@@ -210,7 +251,7 @@ class _Launch:
                     raise _NotInPlaceError(f"block {turn} of core {core} is not block {turn} of its shard")
 
     def found_places(
-        self, access: TileAccess, loops: tuple[tuple[Var, Expr], ...], shards: Shards
+        self, access: TileAccess, loops: Rounds, shards: Shards
     ) -> dict[Core, tuple[list[Values], Numbers]]:
         """Of each core: its blocks, and the places of their tiles in the core's shard."""
         layout, all_places = self.layouts[access.tensor], shards.places(range(len(shards.cores)))
@@ -234,16 +275,20 @@ class _Launch:
 
     def check_kept(self, place: Place, shards: Shards, before: _NotInPlaceError) -> None:
         """`before`: why it is not handed over block by block, which is said unless a loop is around it."""
+        self.check_findable(place, before)
+        if math.prod(shards.counts) > len(shards.cores):
+            raise _NotInPlaceError("cores hold several shards of it")
+        self.check_own(place, shards, before)
+
+    def check_findable(self, place: Place, before: _NotInPlaceError) -> None:
+        """Compute is told where each block lies when it comes to it, and nobody else needs to know."""
         access, buffer = _access(place), _buffer(place)
         stored = access.tensor.param in stored_params(self.launch) and len(self.users(access)) > 1
         if Role.COMPUTE not in self.ends(buffer) or (stored and not self.is_update(access)):
             raise before
-        if math.prod(shards.counts) > len(shards.cores):
-            raise _NotInPlaceError("cores hold several shards of it")
         here = place.body[place.index + 1 :] if isinstance(place.stmt, Load) else place.body[: place.index]
         if _mentions(buffer, self.launch.body) != _mentions(buffer, here) + 1:
             raise _NotInPlaceError("its block is used outside the loop that moves it")
-        self.check_own(place, shards, before)
 
     def users(self, access: TileAccess) -> list[Place]:
         """Loads and stores of the same tensor."""
@@ -274,7 +319,7 @@ class _Launch:
                 raise _NotInPlaceError("its blocks are stored several times")
 
 
-def _loops(place: Place) -> tuple[tuple[Var, Expr], ...]:
+def _loops(place: Place) -> Rounds:
     return tuple((loop.var, loop.extent) for loop in place.loops)
 
 

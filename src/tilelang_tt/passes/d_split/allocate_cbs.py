@@ -14,9 +14,9 @@ from tilelang_tt.compiled import Decision
 from tilelang_tt.formats import TILE_BYTES
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Memory
-from tilelang_tt.ir.cb import Cb, PoolBlock
+from tilelang_tt.ir.cb import Cb, InShard, PoolBlock
 from tilelang_tt.ir.fields import walk
-from tilelang_tt.ir.layout import Pool, Role
+from tilelang_tt.ir.layout import BufferLayout, Pool, Role, Stream
 from tilelang_tt.ir.room import room, stored
 from tilelang_tt.ir.row_room import row_room
 from tilelang_tt.ir.scalar import Var
@@ -50,7 +50,7 @@ def allocate_cbs(program: TileProgram, launch: Launch) -> tuple[dict[Buffer, Cb]
             stream.producer,
             stream.consumer,
             stream.unpack_to_dest,
-            (layout.rows, layout.cols) if not layout.pitch else (layout.tiles * together // layout.pitch, layout.pitch),
+            _shape(stream, layout, together),
             buffer.location,
             sub=parts.get(buffer),
             first_row=layout.first_row is not None,
@@ -60,6 +60,7 @@ def allocate_cbs(program: TileProgram, launch: Launch) -> tuple[dict[Buffer, Cb]
             shard=stream.shard,
             shard_at_call=stream.shard_at_call,
             moves=None if stream.shard_at_call is None else scalar.var(f"{buffer.name}_moves"),
+            found=_found(buffer, layout) if stream.found_at_call else None,
             owners=0 if stream.owners is None else stream.owners.count,
             **_delivery(buffer, shared),
         )
@@ -80,6 +81,18 @@ def sub_blocks(launch: Launch) -> dict[Buffer, tuple[int, int]]:
     single = {buffer: next(iter(parts)) for buffer, parts in found.items() if len(parts) == 1}
     pooled = {block for pool in launch.pools for block in pool.blocks}
     return {buffer: part for buffer, part in single.items() if part != (0, 0) and buffer not in pooled}
+
+
+def _shape(stream: Stream, layout: BufferLayout, together: int) -> tuple[int, int]:
+    """Of what is handed over at once: a block, or a shard of which it is a part."""
+    if stream.finds_blocks and isinstance(layout.pitch, int) and layout.pitch:
+        return layout.tiles * together // layout.pitch, layout.pitch
+    return layout.rows, layout.cols
+
+
+def _found(buffer: Buffer, layout: BufferLayout) -> InShard:
+    block, shard = (scalar.var(f"{buffer.name}_{what}_pages") for what in ("block", "shard"))
+    return InShard(block, shard, layout.pitch if scalar.is_var(layout.pitch) else None)
 
 
 class _Delivery(TypedDict, total=False):
@@ -155,8 +168,8 @@ def _numbers(launch: Launch, arch: Arch) -> dict[Buffer, int]:
 
 
 def _single_blocks(launch: Launch, depths: dict[Buffer, int]) -> list[Decision]:
-    """Blocks that wait for compute because the kernel says num_stages=1."""
-    text = "one block, by num_stages=1: the reader waits for compute; num_stages=2 lets it run ahead"
+    """Blocks that wait for compute because the kernel says num_stages=1, or `choose_blocks` does."""
+    text = "one block, as the loop has one stage: the reader waits for compute; num_stages=2 lets it run ahead"
     return [
         Decision("single_blocks", stmt.dst.name, text, loop.location)
         for loop in walk(launch.body)

@@ -22,13 +22,13 @@ with zeros, and not written. Every block moves all its pages even at a tail, so 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tilelang_tt.arch import TILE
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Read, Tensor, TileAccess
-from tilelang_tt.ir.cb import Cb, CbCall, CbKind
+from tilelang_tt.ir.cb import Cb, CbCall, CbKind, of_block
 from tilelang_tt.ir.code import Code, used_tensors
 from tilelang_tt.ir.extents import whole
 from tilelang_tt.ir.facts import Facts
@@ -137,10 +137,10 @@ class _Pages:
         if not run:
             return []
         cbs = [self.kernels.cbs[load.dst] for load in run]
-        result: list[KernelStmt] = [CbCall(CbKind.RESERVE, cb, cb.tiles) for cb in cbs]
+        result: list[KernelStmt] = [of_block(CbKind.RESERVE, cb) for cb in cbs]
         # Every core says what it has room for before it waits for anything, so that no two can wait for each other.
         turns = {cb: self.turn(load) for load, cb in zip(run, cbs, strict=True)}
-        result += [Ask(cb, turns[cb]) for cb in cbs if cb.reads is not None]
+        result += [_if_moved(cb, Ask(cb, turns[cb])) for cb in cbs if cb.reads is not None]
         sends: list[KernelStmt] = []
         for load, cb in zip(run, cbs, strict=True):
             if cb.shard is not None:
@@ -149,18 +149,18 @@ class _Pages:
             base = scalar.var(f"{cb.name}_l1")
             transfer = _Transfer(load.src.tensor, cb, base, reads=True)
             result += [*self.source(load.location), Pointer(base, cb, write=True)]
-            layout = self.kernels.layout(load.dst)
+            layout = self.moved(load.dst)
             if cb.owners:
                 sends.append(Send(cb, base, turns[cb], self.part_of_shard(load.src)))
                 continue
             reads = (*self.read(load.src, layout, transfer), *self.blank_rows(load.src, layout, cb, base))
-            only = cb.reads if cb.moves is None else cb.moves
-            result += reads if only is None else (If(only > 0, reads),)
-            sends += [Send(cb, base)] if cb.reads is not None else []
+            own = reads if cb.reads is None else (If(cb.reads > 0, reads),)
+            result += own if cb.moves is None else (_if_moved(cb, *own),)
+            sends += [_if_moved(cb, Send(cb, base))] if cb.reads is not None else []
         if any(cb.shard is None and not cb.owners for cb in cbs):
             result.append(Barrier(BarrierKind.READ))
-        takes = [Take(cb, turns[cb]) for cb in cbs if cb.reads is not None]
-        return [*result, *sends, *takes, *(CbCall(CbKind.PUSH, cb, cb.tiles) for cb in cbs)]
+        takes = [_if_moved(cb, Take(cb, turns[cb])) for cb in cbs if cb.reads is not None]
+        return [*result, *sends, *takes, *(of_block(CbKind.PUSH, cb) for cb in cbs)]
 
     def turn(self, load: Load) -> Expr | None:
         """Which of the cores that hold shards sends the block."""
@@ -195,11 +195,16 @@ class _Pages:
         if cb.shard is not None:
             return self.source(store.location)
         base = scalar.var(f"{cb.name}_l1")
-        layout, transfer = self.kernels.layout(store.src), _Transfer(store.dst.tensor, cb, base, reads=False)
+        layout, transfer = self.moved(store.src), _Transfer(store.dst.tensor, cb, base, reads=False)
         write = self.tiles if store.dst.pages is None else self.written_rows
         pointer = Pointer(base, cb, write=False)
         written = (pointer, write(store.dst, layout, transfer), Barrier(BarrierKind.FLUSH))
-        return [*self.source(store.location), *(written if cb.moves is None else (If(cb.moves > 0, written),))]
+        return [*self.source(store.location), *(written if cb.moves is None else (_if_moved(cb, *written),))]
+
+    def moved(self, buffer: Buffer) -> BufferLayout:
+        """A block as it lies in pages of its own."""
+        layout = self.kernels.layout(buffer)
+        return layout if self.kernels.cbs[buffer].found is None else replace(layout, first=None, pitch=0)
 
     def read(self, access: TileAccess, layout: BufferLayout, transfer: _Transfer) -> tuple[KernelStmt, ...]:
         if access.pages is not None:
@@ -312,6 +317,14 @@ class _Pages:
         i = scalar.var("i")
         place = RowPlace(cb, base, i + access.height, access.cols, *_steps(layout))
         return [For(i, scalar.const(0), scalar.const(left), 1, (ZeroRow(place),))]
+
+
+def _if_moved(cb: Cb, *stmts: KernelStmt) -> KernelStmt:
+    """What moves a block, unless the call says that it lies in the core's shard."""
+    if cb.moves is not None:
+        return If(cb.moves > 0, stmts)
+    (stmt,) = stmts
+    return stmt
 
 
 def _steps(layout: BufferLayout) -> tuple[int, int]:

@@ -24,7 +24,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from tilelang_tt.ir.buffers import Buffer
-from tilelang_tt.ir.cb import CbCall, CbKind
+from tilelang_tt.ir.cb import CbCall, CbKind, of_block
 from tilelang_tt.ir.facts import tells_first_round
 from tilelang_tt.ir.fields import walk, with_nested
 from tilelang_tt.ir.kernel import For, Hand, Held, If, KernelSet, KernelStmt, Receive, Task
@@ -169,8 +169,7 @@ class _Protocol:
         states[buffer] = state
 
     def call(self, kind: CbKind, buffer: Buffer) -> CbCall:
-        cb = self.kernels.cbs[buffer]
-        return CbCall(kind, cb, cb.tiles)
+        return of_block(kind, self.kernels.cbs[buffer])
 
     # --- control ----------------------------------------------------------------------------------
 

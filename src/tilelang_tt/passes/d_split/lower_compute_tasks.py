@@ -82,7 +82,7 @@ class _Lowering:
             def pack(si: Expr, sj: Expr) -> PackTile:
                 return pack_tile(si * scalar.as_expr(sub.cols) + sj, cb, block.index(i + si, j + sj), gemm.clear)
 
-            if block.order is TileOrder.ROWS and sub.cols == block.row_step:  # all of its tiles follow each other
+            if block.order is TileOrder.ROWS and sub.cols == block.known_step:  # all of its tiles follow each other
                 start = block.index(i, j)
                 packs = repeat(sub.tiles, "t", lambda t: (pack_tile(t, cb, start + t, gemm.clear),))
             else:

@@ -17,7 +17,7 @@ from dataclasses import replace
 from tilelang_tt.ir import kernel as k
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Read, TileAccess
-from tilelang_tt.ir.cb import Cb, CbCall, CbKind
+from tilelang_tt.ir.cb import Cb, CbCall, CbKind, of_shard
 from tilelang_tt.ir.code import Code
 from tilelang_tt.ir.facts import Facts
 from tilelang_tt.ir.fields import walk, with_expressions
@@ -76,20 +76,24 @@ def _kernel(
     units = _unit_loop(launch, start, count, _Split(program, launch, role, cbs).body(launch.body))
     constants = [cbs[buffer] for buffer in launch.constants]
     loads = [stmt for stmt in walk(launch.body) if isinstance(stmt, Load) and launch.streams[stmt.dst].once]
-    shards = [cbs[stmt.src] for stmt in walk(launch.body) if isinstance(stmt, Store) and launch.streams[stmt.src].once]
-    reserve, push, wait, pop = ([CbCall(kind, cb, cb.tiles) for cb in shards] for kind in _ROUND)
+    kept = {buffer: cbs[buffer] for buffer, stream in launch.streams.items() if stream.once or stream.found_at_call}
+    loaded = [cb for cb in kept.values() if cb.producer is not Role.COMPUTE]
+    shards = [cb for cb in kept.values() if cb.producer is Role.COMPUTE]
+    may_be_found = [cb for cb in loaded if cb.found is not None and cb.producer is role]
+    given = [of_shard(kind, cb) for cb in may_be_found for kind in (CbKind.RESERVE, CbKind.PUSH)]
+    reserve, push, wait, pop = ([of_shard(kind, cb) for cb in shards] for kind in _ROUND)
     if role is Role.READER:
         return (
             *(call for cb, kind in zip(constants, launch.constants.values(), strict=True) for call in _make(cb, kind)),
             *(k.Task(_whole_shard(load) if launch.streams[load.dst].finds_blocks else load) for load in loads),
+            *given,
             *units,
         )
     if role is Role.COMPUTE:
-        kept = [*constants, *(cbs[load.dst] for load in loads)]
-        taken, given = ([CbCall(kind, cb, cb.tiles) for cb in kept] for kind in (CbKind.WAIT, CbKind.POP))
-        return (*taken, *reserve, *units, *given, *push)
+        taken, back = ([of_shard(kind, cb) for cb in (*constants, *loaded)] for kind in (CbKind.WAIT, CbKind.POP))
+        return (*taken, *reserve, *units, *back, *push)
     scratch = [cbs[buffer] for buffer, stream in launch.streams.items() if stream.is_scratch]
-    return (*(CbCall(CbKind.RESERVE, cb, cb.tiles) for cb in scratch), *units, *wait, *pop)
+    return (*(CbCall(CbKind.RESERVE, cb, cb.tiles) for cb in scratch), *given, *units, *wait, *pop)
 
 
 def _whole_shard(load: Load) -> Load:
@@ -140,9 +144,14 @@ class _Split:
         """Stores of a list to shards that compute keeps, whose blocks a statement is the first to mention."""
         if self.role is not Role.COMPUTE:
             return []
-        stores = [stmt for stmt in body[index:] if isinstance(stmt, Store) and self.launch.streams[stmt.src].once]
+        stores = [stmt for stmt in body[index:] if isinstance(stmt, Store) and self.is_found(stmt.src)]
         before = frozenset[Buffer]().union(*(mentioned(stmt) for stmt in body[:index])) if stores else frozenset()
         return [store for store in stores if store.src in mentioned(body[index]) - before]
+
+    def is_found(self, buffer: Buffer) -> bool:
+        """Whether compute is told where a block lies in a shard, which it may be."""
+        stream = self.launch.streams[buffer]
+        return stream.found_at_call or stream.finds_blocks
 
     def stmt(self, stmt: Stmt) -> tuple[KernelStmt, ...]:
         if isinstance(stmt, Loop):
@@ -156,9 +165,9 @@ class _Split:
             return (ReadTable(stmt.var, stmt.table, stmt.index),)
         if isinstance(stmt, Load):
             stream = self.launch.streams[stmt.dst]
-            if stream.finds_blocks and self.role is Role.COMPUTE:
-                return self.found(stmt.dst, stmt.src)
-            return () if stream.once else self.hand_over(stmt.dst, k.Task(stmt))
+            found = self.role is Role.COMPUTE and self.is_found(stmt.dst)
+            handed = () if stream.once else self.hand_over(stmt.dst, k.Task(stmt))
+            return (*handed, *(self.found(stmt.dst, stmt.src) if found else ()))
         if isinstance(stmt, Publish):
             if self.launch.streams[stmt.buffer].once:
                 return ()
@@ -202,7 +211,11 @@ class _Split:
         assert first is not None
         loops = ((stmt.var, stmt.extent) for stmt in walk(self.launch.body) if isinstance(stmt, Loop))
         facts = Facts(self.program.sizes, (*self.launch.blocks, *loops))
-        return (k.Let(first, facts.simplify(place_in_shard(self.program.layouts[access.tensor], access))),)
+        place, in_shard = place_in_shard(self.program.layouts[access.tensor], access), self.cbs[buffer].found
+        place = facts.simplify(place)
+        if in_shard is not None:
+            place = scalar.choice(in_shard.shard > 0, place, scalar.const(0))
+        return (k.Let(first, place),)
 
     def wait_for(self, word: Cb) -> tuple[KernelStmt, ...]:
         """One kernel says that it has come here, with all its transfers done; the other one waits for it.

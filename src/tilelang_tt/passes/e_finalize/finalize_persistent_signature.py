@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from tilelang_tt.arch import TILE
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.cb import Cb
 from tilelang_tt.ir.fields import walk, with_expressions
 from tilelang_tt.ir.kernel import Arg, ArgKind, For, Kernel, KernelSet, KernelStmt
 from tilelang_tt.ir.movement import Send
@@ -53,14 +54,20 @@ def _finalize(kernel: Kernel, kernels: KernelSet) -> Kernel:
     args += [Arg(str(v.name), ArgKind.SIZE, v, size=expr) for v, expr in sizes]
     scalars = [p for p in kernels.program.params if isinstance(p, ScalarParam)]
     args += [Arg(p.name, ArgKind.SCALAR, p.var) for p in scalars if p.var in used and p.var not in known]
-    at_call = [cb for cb in kernels.all_cbs if cb.moves is not None and cb.moves in used]
-    args += [Arg(cb.name, ArgKind.MOVES, cb.moves) for cb in at_call]
+    args += [arg for cb in kernels.all_cbs for arg in _at_call(cb) if arg.var in used]
     sent = {stmt.cb for stmt in walk(body) if isinstance(stmt, Send)}
     args += [Arg(cb.name, ArgKind.DELIVERY, cb.reads, owners=cb.owners) for cb in kernels.all_cbs if cb in sent]
     if work.listed is not None and work.listed in used:
         kind = ArgKind.UNITS_ADDRESS if work.schedule.list_bytes else ArgKind.UNITS
         args.append(Arg(str(work.listed.name), kind, work.listed))
     return replace(kernel, body=body, args=tuple(args))
+
+
+def _at_call(cb: Cb) -> list[Arg]:
+    """What the call says of a circular buffer that may be the core's shard."""
+    found = [] if cb.found is None else [cb.found.block, cb.found.shard, cb.found.pitch]
+    kinds = (ArgKind.MOVES, ArgKind.BLOCK_PAGES, ArgKind.SHARD_PAGES, ArgKind.PITCH)
+    return [Arg(cb.name, kind, var) for kind, var in zip(kinds, (cb.moves, *found), strict=False) if var is not None]
 
 
 def _host_sizes(body: tuple[KernelStmt, ...], known: set[Var]) -> tuple[tuple[KernelStmt, ...], list[tuple[Var, Expr]]]:

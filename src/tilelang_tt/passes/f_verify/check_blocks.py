@@ -287,7 +287,7 @@ class _Run:
         """Pages that hold nothing where a loop did not run are read only where it did."""
         for cb, index, reach in engine.unpacked(stmt) if state.empty_where else ():
             first = self.page(cb, index, state, values)[1]
-            for page in (first, (first + reach) % cb.pages):
+            for page in (first, (first + (scalar.int_value(reach) or 0)) % cb.pages):
                 empty = state.empty_where.get((cb, page)) if state.pages_of(cb)[page] == EMPTY else None
                 if empty is not None and not self.holds_here(scalar.negate(scalar.substitute(empty, self.sizes))):
                     raise fail("TT945", f"page {page} of '{cb.name}' is read where nothing may have filled it")

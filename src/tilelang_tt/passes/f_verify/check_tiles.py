@@ -181,7 +181,7 @@ def _reach(place: RowPlace) -> tuple[Expr, int]:
     return scalar.floordiv(place.row, TILE) * place.row_step, (place.tiles - 1) * place.col_step
 
 
-def _inside(cb: Cb, index: Expr, reach: int, pages: dict[Cb, int], facts: Facts, what: str) -> None:
+def _inside(cb: Cb, index: Expr, reach: int | Expr, pages: dict[Cb, int], facts: Facts, what: str) -> None:
     held = pages.get(cb, 0)
     if cb.shares is not None:  # counted from the block's begin, wherever the front of the buffer is
         held = cb.tiles if any(other.id == cb.shares and count for other, count in pages.items()) else 0

@@ -18,6 +18,7 @@ from tilelang_tt.passes.f_verify.check_operations import check_operations
 from tilelang_tt.passes.f_verify.check_streams import check_streams
 from tilelang_tt.passes.f_verify.check_tiles import check_tiles
 from tilelang_tt.passes.f_verify.check_transfers import check_transfers
+from tilelang_tt.passes.f_verify.ways_at_call import ways_at_call
 from tilelang_tt.passes.record import Invariant, verify
 
 
@@ -25,6 +26,16 @@ def _each(check: Callable[[Kernel, KernelSet], None]) -> Callable[[KernelSet], N
     def check_all(kernels: KernelSet) -> None:
         for kernel in kernels.kernels:
             check(kernel, kernels)
+
+    return check_all
+
+
+def _in_each_way(check: Callable[[KernelSet], None]) -> Callable[[KernelSet], None]:
+    """Of each way in which calls may use shards."""
+
+    def check_all(kernels: KernelSet) -> None:
+        for way in ways_at_call(kernels):
+            check(way)
 
     return check_all
 
@@ -38,12 +49,12 @@ TRANSFERS = Invariant(
     "transfers",
     "reads have landed before their pages are pushed, writes have left L1 before their pages are popped, and all "
     "writes are acknowledged before the kernel ends",
-    _each(lambda kernel, _: check_transfers(kernel)),
+    _in_each_way(_each(lambda kernel, _: check_transfers(kernel))),
 )
 DELIVERIES = Invariant(
     "deliveries",
     "a block that one core reads for several is asked for, sent and taken once, and before a core waits it has asked",
-    _each(lambda kernel, _: check_deliveries(kernel)),
+    _in_each_way(_each(lambda kernel, _: check_deliveries(kernel))),
 )
 DST_PROTOCOL = Invariant(
     "DST protocol",
@@ -58,19 +69,19 @@ CB_STREAMS = Invariant(
     "a circular buffer is pushed by its producer and popped by its consumer only, and both do so the same number of "
     "times in the same loops; counts land on the end of the buffer; nothing waits for or reserves more than the buffer "
     "holds; compute's own buffers never wait for what they have not pushed",
-    check_streams,
+    _in_each_way(check_streams),
 )
 TILES = Invariant(
     "tiles",
     "operands are waited for and results reserved; indices lie inside what was waited for or reserved, and in a pool "
     "inside the block; of a tile whose first row alone was read, nothing else is used",
-    _each(check_tiles),
+    _in_each_way(_each(check_tiles)),
 )
 BLOCKS = Invariant(
     "blocks",
     "pages are filled before they are pushed, and written out before the writer pops them; the packer adds only to "
     "pages that hold a sum; DST tiles are computed before they are used, and none is lost",
-    _each(check_blocks),
+    _in_each_way(_each(check_blocks)),
 )
 OPERATIONS = Invariant(
     "operations", "the element-wise instructions are those the tile program asks for", check_operations

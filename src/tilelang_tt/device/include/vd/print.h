@@ -191,10 +191,12 @@ struct OCT {};
 struct FIXED {};
 struct DEFAULTFLOAT {};
 struct SETW {
-    constexpr explicit SETW(char) {}
+    uint8_t width;
+    constexpr explicit SETW(uint8_t columns, bool = true) : width(columns) {}
 };
 struct SETPRECISION {
-    constexpr explicit SETPRECISION(char) {}
+    uint8_t digits;
+    constexpr explicit SETPRECISION(uint8_t places) : digits(places) {}
 };
 struct BF16 : bf16_t {
     using bf16_t::bf16_t;
@@ -210,30 +212,72 @@ struct U32 {
 
 namespace vd {
 
-// One thing that is streamed, with the line it stands on.
+// How the values of one stream are shown, from left to right.
+struct Manner {
+    uint8_t width = 0, digits = 0;
+    char integers = 0, reals = 0;  // as printf names them
+};
+
+// One thing that is streamed, with the line it stands on; it lives as long as the statement.
 struct Streamed {
-    Printer printer;
+    const void* what;
+    void (*show)(Printer&, const void*, Manner&);
     uint32_t line;
 
     template <typename T>
-    Streamed(const T& what, int at = __builtin_LINE()) : line(static_cast<uint32_t>(at)) {
+    Streamed(const T& value, int at = __builtin_LINE()) : what(&value), line(static_cast<uint32_t>(at)) {
+        show = [](Printer& printer, const void* from, Manner& manner) {
+            put(printer, *static_cast<const T*>(from), manner);
+        };
+    }
+
+    template <typename T>
+    static void put(Printer& printer, const T& value, Manner& manner) {
         if constexpr (std::is_same_v<T, ENDL>) {
             printer.put('\n');
+        } else if constexpr (std::is_same_v<T, HEX>) {
+            manner.integers = 'x';
+        } else if constexpr (std::is_same_v<T, OCT>) {
+            manner.integers = 'o';
+        } else if constexpr (std::is_same_v<T, DEC>) {
+            manner.integers = 0;
+        } else if constexpr (std::is_same_v<T, FIXED>) {
+            manner.reals = 'f';
+        } else if constexpr (std::is_same_v<T, DEFAULTFLOAT>) {
+            manner.reals = 0;
+        } else if constexpr (std::is_same_v<T, SETW>) {
+            manner.width = value.width;
+        } else if constexpr (std::is_same_v<T, SETPRECISION>) {
+            manner.digits = value.digits;
         } else if constexpr (std::is_same_v<T, BF16>) {
-            printer.value(static_cast<const bf16_t&>(what), {});
+            put(printer, static_cast<const bf16_t&>(value), manner);
         } else if constexpr (std::is_same_v<T, F32> || std::is_same_v<T, U32>) {
-            printer.value(what.val, {});
-        } else if constexpr (!std::is_empty_v<T> && !std::is_same_v<T, SETW> && !std::is_same_v<T, SETPRECISION>) {
-            printer.value(what, {});
+            put(printer, value.val, manner);
+        } else {
+            constexpr bool real = std::is_floating_point_v<T> || std::is_same_v<T, bf16_t>;
+            constexpr bool integer = std::is_integral_v<T> && !std::is_same_v<T, char> && !std::is_same_v<T, bool>;
+            Spec spec;
+            if (real && manner.digits) {
+                std::snprintf(spec.flags, sizeof spec.flags, "%u.%u", manner.width, manner.digits);
+            } else if ((real || integer) && manner.width) {
+                std::snprintf(spec.flags, sizeof spec.flags, "%u", manner.width);
+            }
+            spec.type = real ? manner.reals : integer ? manner.integers : '\0';
+            printer.value(value, spec);
         }
-        printer.text[printer.used] = 0;
     }
 };
 
 struct Stream {
-    const Stream& operator<<(const Streamed& what) const {
-        if (what.printer.used != 0) vd_print(what.printer.text, what.line);
-        return *this;
+    Manner manner{};
+
+    Stream operator<<(const Streamed& what) const {
+        Stream more{*this};
+        Printer printer;
+        what.show(printer, what.what, more.manner);
+        printer.text[printer.used] = 0;
+        if (printer.used != 0) vd_print(printer.text, what.line);
+        return more;
     }
 };
 
