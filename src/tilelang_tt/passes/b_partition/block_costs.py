@@ -49,6 +49,15 @@ class _Time:
         return _Time(self.compute * count, self.read * count, self.wrote * count)
 
 
+@dataclass(frozen=True)
+class Estimate:
+    """Of a launch with blocks of some sizes."""
+
+    cycles: float
+    sent: bool  # whether cores send each other what they share
+    single: bool  # whether loads have one block of L1 each, instead of the stages as written
+
+
 class BlockCosts:
     """Of one launch. `indices`: those along which blocks may have another size."""
 
@@ -69,18 +78,18 @@ class BlockCosts:
         self.sizes: Sizes = {}
         self.rescales = any(index.rescales for index in indices)  # attention, whose rounds are of many lengths
         self.may_be_single = may_be_single and self.rescales
-        self.single = False  # whether what rounds load has room for one block each
+        self.single = False  # whether it is estimated with one block of L1 for each load
 
-    def cycles(self, sizes: Sizes) -> float | None:
+    def estimate(self, sizes: Sizes) -> Estimate | None:
         """What the launch takes; None: it does not fit L1, or blocks cannot have these sizes.
 
-        Where the stages as written do not fit, loads may do with one block: `single` says so.
+        Where the stages as written do not fit, loads may do with one block.
         """
         for single in (False, True) if self.may_be_single else (False,):
             self.single = single
-            found = self._cycles(sizes)
-            if found is not None:
-                return found
+            cycles = self._cycles(sizes)
+            if cycles is not None:
+                return Estimate(cycles, self.sent, single)
         return None
 
     def _cycles(self, sizes: Sizes) -> float | None:

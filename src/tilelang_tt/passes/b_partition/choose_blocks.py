@@ -28,7 +28,7 @@ from tilelang_tt.ir.fields import walk, within
 from tilelang_tt.ir.scalar import Var, int_value
 from tilelang_tt.ir.tensors_of_code import codes_of, stored_params
 from tilelang_tt.ir.tile import Launch, Load, Loop, Stmt, TileProgram
-from tilelang_tt.passes.b_partition.block_costs import MOST_TILES, BlockCosts, Sizes
+from tilelang_tt.passes.b_partition.block_costs import MOST_TILES, BlockCosts, Estimate, Sizes
 from tilelang_tt.passes.b_partition.block_sizes import Index, index_of_blocks, index_of_rounds
 from tilelang_tt.passes.b_partition.resize_blocks import resized
 from tilelang_tt.passes.b_partition.single_blocks import with_indices
@@ -55,27 +55,25 @@ def _chosen(program: TileProgram, launch: Launch, decisions: list[Decision]) -> 
         return as_written
     costs = BlockCosts(program, launch, indices, told_apart(program, launch), may_be_single=True)
     written = {index.var: index.tiles for index in indices}
-    before = costs.cycles(written)
-    if before is None or before < LEAST_CYCLES:
+    before = costs.estimate(written)
+    if before is None or before.cycles < LEAST_CYCLES:
         return as_written
-    after, best = fastest(costs, launch, indices)
-    if after * _least_gain(costs, best) > before:
+    after, best = fastest(costs, before, indices)
+    if after.cycles * (_LEAST_GAIN if after.sent else _LEAST_GAIN_ALONE) > before.cycles:
         best = written | _whole(indices)
         if best == written:
             return as_written
-        after = costs.cycles(best) or before
-    costs.cycles(best)
-    single = costs.single
+        after = costs.estimate(best) or before
     for var, tiles in best.items():
         if tiles != written[var]:
             launch = _resized(program, launch, var, tiles)
             text = f"{tiles} tiles at a time instead of {written[var]}"
             decisions.append(Decision("choose_blocks", str(var.name), text, launch.location))
-    if single:
+    if after.single:
         launch = replace(launch, body=_without_stages(launch.body))
         text = "1 stage instead of those written: rounds leave time to load between uses, and larger blocks fit L1"
         decisions.append(Decision("choose_blocks", launch.name, text, launch.location))
-    text = f"about {after / before:.0%} of the time that blocks as written take"
+    text = f"about {after.cycles / before.cycles:.0%} of the time that blocks as written take"
     decisions.append(Decision("choose_blocks", launch.name, text, launch.location))
     return launch
 
@@ -94,11 +92,6 @@ def told_apart(program: TileProgram, launch: Launch) -> dict[Buffer, set[Var]]:
     if program.options.multicast is False:
         return {}
     return {buffer: set(found) for buffer, found in followed(program, launch).items()}
-
-
-def _least_gain(costs: BlockCosts, best: Sizes) -> float:
-    costs.cycles(best)
-    return _LEAST_GAIN if costs.sent else _LEAST_GAIN_ALONE
 
 
 def free(program: TileProgram, launch: Launch) -> bool:
@@ -123,23 +116,26 @@ def indices_of(program: TileProgram, launch: Launch) -> Iterator[Index]:
                 yield index
 
 
-def fastest(costs: BlockCosts, launch: Launch, indices: list[Index]) -> tuple[float, Sizes]:
-    """The least estimate and its sizes: of all, if they are few; else blocks of the grid first, then rounds."""
-    rounds = [index for index in indices if index.var not in {var for var, _ in launch.blocks}]
+def fastest(costs: BlockCosts, written: Estimate | None, indices: list[Index]) -> tuple[Estimate, Sizes]:
+    """The least estimate and its sizes: of all, if they are few; else blocks of the grid first, then rounds.
+
+    `written`: that of the blocks as written, if they fit.
+    """
+    rounds = [index for index in indices if index.var not in {var for var, _ in costs.launch.blocks}]
     blocks = [index for index in indices if index not in rounds]
     ways = math.prod(len(sizes_of(index, costs.counts[index.var])) for index in indices)
     best = {index.var: index.tiles for index in indices}
-    least, crowd = costs.cycles(best) or math.inf, costs.crowd(best)
+    least, crowd = written or Estimate(math.inf, sent=False, single=False), costs.crowd(best)
     for some in (indices,) if ways <= _MOST_TRIED else (blocks, rounds):
         choices = [sizes_of(index, costs.counts[index.var]) for index in some]
         for sizes in itertools.product(*choices):
             tried = best | {index.var: tiles for index, tiles in zip(some, sizes, strict=True)}
-            cycles = costs.cycles(tried)
-            if cycles is None or cycles > least:
+            estimate = costs.estimate(tried)
+            if estimate is None or estimate.cycles > least.cycles:
                 continue
             found = costs.crowd(tried)
-            if cycles < least or found < crowd:  # of equal ones the blocks that lie in more banks
-                least, crowd, best = cycles, found, tried
+            if estimate.cycles < least.cycles or found < crowd:  # of equal ones the blocks that lie in more banks
+                least, crowd, best = estimate, found, tried
     return least, best
 
 

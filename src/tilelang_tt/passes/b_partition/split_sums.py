@@ -88,14 +88,14 @@ def _split(program: TileProgram, written: Launch) -> TileProgram:
     follows = told_apart(program, launch)
     costs = SplitCosts(program, found, indices, follows)
     best = min(_ways(program, found, costs, indices), key=lambda way: way.cycles, default=None)
-    if best is None or (not wanted and not _pays(BlockCosts(program, launch, indices, follows), launch, indices, best)):
+    if best is None or (not wanted and not _pays(BlockCosts(program, launch, indices, follows), indices, best)):
         return program
     return _in_two(program, written, found, indices, best)
 
 
-def _pays(costs: BlockCosts, launch: Launch, indices: list[Index], best: _Way) -> bool:
-    alone, _ = fastest(costs, launch, indices)
-    return alone >= LEAST_CYCLES and best.cycles * _LEAST_GAIN <= alone
+def _pays(costs: BlockCosts, indices: list[Index], best: _Way) -> bool:
+    alone, _ = fastest(costs, costs.estimate({index.var: index.tiles for index in indices}), indices)
+    return alone.cycles >= LEAST_CYCLES and best.cycles * _LEAST_GAIN <= alone.cycles
 
 
 def _ways(program: TileProgram, found: LongSum, costs: SplitCosts, indices: list[Index]) -> Iterator[_Way]:
