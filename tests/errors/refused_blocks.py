@@ -314,16 +314,16 @@ def softmax(n: int) -> Any:
 
 
 SMALL = (
-    "m 1 x 1 tiles Float32 ... 4,096 B   ({file}:{m})",
-    "m_lane 1 x 1 tiles Float32 ... 4,096 B   ({file}:{max})",
     "s_once 1 x 1 tiles Float32 ... 4,096 B   ({file}:{quotient})",
+    "m 1 x 1 tiles Float16_b ... 2,048 B   ({file}:{m})",
+    "m_lane 1 x 1 tiles Float16_b ... 2,048 B   ({file}:{max})",
     "ones 1 x 1 tiles Float16_b ... 2,048 B   ({file}:{kernel})",
 )
 
 
 @refused(
     "TT204",
-    "kernel 'main' needs 8,402,944 B of L1 per core; Wormhole has 1,393,280 B",
+    "kernel 'main' needs 8,398,848 B of L1 per core; Wormhole has 1,393,280 B",
     notes=(
         "x 1 x 1024 tiles Float32 ... 4,194,304 B   ({file}:{x})",
         "x_in 1 x 1024 tiles Float16_b ... 2,097,152 B   ({file}:{load})",
@@ -339,7 +339,7 @@ def rows_that_fit_in_a_shorter_format() -> Any:
 
 @refused(
     "TT204",
-    "kernel 'main' needs 16,791,552 B of L1 per core; Wormhole has 1,393,280 B",
+    "kernel 'main' needs 16,787,456 B of L1 per core; Wormhole has 1,393,280 B",
     notes=(
         "x 1 x 2048 tiles Float32 ... 8,388,608 B   ({file}:{x})",
         "x_in 1 x 2048 tiles Float16_b ... 4,194,304 B   ({file}:{load})",

@@ -20,7 +20,7 @@ CHIPS = ("wormhole_b0", "blackhole")
 @pytest.fixture(params=range(12 if ALL else 2))
 def any_sizes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Sizes]]:
     """Every launch gets blocks of random sizes that fit; which ones."""
-    rank, estimate, taken = random.Random(request.param), BlockCosts.cycles, []
+    rank, estimate, taken = random.Random(request.param), BlockCosts._cycles, []
 
     def cycles(self: BlockCosts, sizes: Sizes) -> float | None:
         return None if estimate(self, sizes) is None else rank.random()
@@ -30,7 +30,7 @@ def any_sizes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
         return change(*args)
 
     change = choosing.resized
-    monkeypatch.setattr(BlockCosts, "cycles", cycles)
+    monkeypatch.setattr(BlockCosts, "_cycles", cycles)
     monkeypatch.setattr(choosing, "resized", resized)
     monkeypatch.setattr(choosing, "LEAST_CYCLES", 0)
     monkeypatch.setattr(choosing, "_LEAST_GAIN", 0)

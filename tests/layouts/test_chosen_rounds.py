@@ -25,7 +25,7 @@ WRONG = ("not the new maximum", "another rate", "weights used twice", "sum witho
 @pytest.fixture(params=range(12 if ALL else 3))
 def other_sizes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Every launch gets blocks of random sizes that fit, and not those that it is written with."""
-    rank, estimate = random.Random(request.param), BlockCosts.cycles
+    rank, estimate = random.Random(request.param), BlockCosts._cycles
 
     def cycles(self: BlockCosts, sizes: Sizes) -> float | None:
         if estimate(self, sizes) is None:
@@ -34,7 +34,7 @@ def other_sizes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
         written = all(self.indices[var].tiles == sizes[var] for var in rounds or sizes)
         return rank.random() + (1 if written else 0)
 
-    monkeypatch.setattr(BlockCosts, "cycles", cycles)
+    monkeypatch.setattr(BlockCosts, "_cycles", cycles)
     monkeypatch.setattr(choosing, "LEAST_CYCLES", 0)
     monkeypatch.setattr(choosing, "_LEAST_GAIN", 0)
     tilelang.disable_cache()

@@ -6,6 +6,7 @@ import pytest
 import tilelang
 import tilelang.language as T
 import torch
+from layout_kernels import attention
 from placed import ALL
 
 from tilelang_tt.runtime.runner import SEED_VARIABLE
@@ -172,3 +173,13 @@ def test_what_is_not_split() -> None:
     assert launches(tilelang.compile(deep, out_idx=[-1], target="tenstorrent")) == 2, "the estimate chooses it"
     wide = product(1024, 1024, 1024, (128, 128, 64))
     assert launches(tilelang.compile(wide, out_idx=[-1], target="tenstorrent")) == 1
+
+
+@pytest.mark.parametrize("fast_math", [True, False])
+def test_sums_under_a_running_maximum_are_no_parts(fast_math: bool) -> None:
+    """What rounds of attention leave behind is scaled by a maximum that later rounds may raise."""
+    configs = {"tl.enable_fast_math": fast_math}
+    kernel = tilelang.compile(attention(32, 64, 32), out_idx=[-1], target=SPLIT, pass_configs=configs)
+    assert launches(kernel) == 1
+    long = tilelang.compile(attention(4096, 64, 32), out_idx=[-1], target=SPLIT, pass_configs=configs)
+    assert launches(long) == 1

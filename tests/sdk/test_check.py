@@ -83,7 +83,12 @@ BROKEN = [
     ("reader.cpp", "get_arg_val<uint32_t>(0)", "get_arg_val(0)", "takes 1 template arguments, got 0"),
     ("reader.cpp", "get_arg_val<uint32_t>(0)", "get_arg_val<3>(0)", "template argument 1 is an integer, needs a type"),
     ("reader.cpp", "= get_tile_size(cb_A", "= get_write_ptr(cb_A", "is not constexpr"),
-    ("reader.cpp", "k * 2 + j, A,", "k * 2 + j, A_addr,", "argument 2 is uint32, needs an object"),
+    (
+        "reader.cpp",
+        "k * A_shared_cols + j, A,",
+        "k * A_shared_cols + j, A_addr,",
+        "argument 2 is uint32, needs an object",
+    ),
     ("reader.cpp", "TensorAccessor(A_args, A_addr)", "TensorAccessor(A_args)", "no declaration of TensorAccessor"),
     (
         "reader.cpp",
@@ -91,7 +96,12 @@ BROKEN = [
         "A_args.following_compile",
         "TensorAccessorArgs::following_compile",
     ),
-    ("reader.cpp", "k * 2 + j, A,", "k * 2 + j, nullptr,", "argument 2 is a pointer, needs an object"),
+    (
+        "reader.cpp",
+        "k * A_shared_cols + j, A,",
+        "k * A_shared_cols + j, nullptr,",
+        "argument 2 is a pointer, needs an object",
+    ),
     (
         "compute.cpp",
         "pack_reconfig_l1_acc(0)",

@@ -107,7 +107,7 @@ def test_a_kernel_that_does_not_say_so_gets_tiles(ttnn: Any, device: Any) -> Non
     a = random(64, 64)
     assert torch.equal(kernel(place(ttnn, device, a, layout="ROW_MAJOR")).to_torch(), a + a)
     assert ttnn.calls == ["to_layout"]
-    assert kernel.last_report.notes[0] == "'A' was tilized on the device"
+    assert kernel.last_report.notes[0] == "'A' was tilized on the device: 8,192 B"
 
 
 def test_rows_of_another_dtype_are_cast_as_tiles(ttnn: Any, device: Any) -> None:

@@ -73,22 +73,19 @@ def long_sum(program: TileProgram, launch: Launch) -> LongSum | None:
     loop = launch.body[at]
     assert isinstance(loop, Loop)
     index = index_of_rounds(program, launch, loop)
-    if index is None or index.rounds or int_value(loop.extent) is None:
-        return None
+    if index is None or index.rounds or index.rescales or int_value(loop.extent) is None:
+        return None  # sums under a running maximum are not parts of one sum
     loaded = {stmt.dst for stmt in loop.body if isinstance(stmt, Load)}
     products = [stmt for stmt in loop.body if isinstance(stmt, Gemm)]
-    if not products or not all(map(_plain_sum(launch), products)):
+    if not products or not all(_is_plain(launch.layouts[stmt.c]) for stmt in products):
         return None
     whole = any(not {stmt.a, stmt.b} <= loaded for stmt in products)
     return LongSum(launch, launch.body[:at], loop, launch.body[at + 1 :], whole)
 
 
-def _plain_sum(launch: Launch):  # type: ignore[no-untyped-def]
-    def plain(stmt: Gemm) -> bool:
-        layout = launch.layouts[stmt.c]
-        return layout.format == _FORMAT and not layout.outer and (layout.row_axis, layout.col_axis) == (0, 1)
-
-    return plain
+def _is_plain(layout: BufferLayout) -> bool:
+    """A matrix of 32-bit numbers that lies as it is written."""
+    return layout.format == _FORMAT and not layout.outer and (layout.row_axis, layout.col_axis) == (0, 1)
 
 
 @dataclass(frozen=True)
@@ -202,37 +199,25 @@ def _at_once(parts: int) -> int:
     return next(count for count in range(min(_AT_ONCE, parts), 0, -1) if parts % count == 0)
 
 
-def added_up(
-    found: LongSum,
-    parts: int,
-    first: Var,
-    made: dict[Buffer, Partial],
-) -> Launch:
+def added_up(found: LongSum, parts: int, first: Var, made: dict[Buffer, Partial]) -> Launch:
     """The launch that adds them up, and does what follows."""
     launch, loop = found.launch, found.loop
     layouts, taken = dict(launch.layouts), set(launch.names)
     group = _at_once(parts)
-    passes = parts // group
-    number = scalar.var("step")
+    passes, number = parts // group, scalar.var("step")
+    begin = first if passes == 1 else first + number * group
     before, adds = list(found.before), list[Stmt]()
     for buffer in found.sums:
-        layout = launch.layouts[buffer]
-        blocks = []
-        for at in range(group):
-            block = Buffer(
-                unique_name(f"{buffer.name}_{at}", taken), "float32", buffer.shape, Memory.SHARED, loop.location
-            )
-            taken.add(block.name)
-            layouts[block] = replace(layout, format=_FORMAT, page_bytes=TILE_BYTES[_FORMAT], exact=True)
-            place = scalar.remainder(first + number * group + at, scalar.const(parts))
-            if passes == 1:
-                place = scalar.remainder(first + at, scalar.const(parts))
-            src = made[buffer].access(layout, scalar.simplify(place))
-            adds.append(Load(src, block, loop.location))
-            blocks.append(block)
+        layout = replace(launch.layouts[buffer], format=_FORMAT, page_bytes=TILE_BYTES[_FORMAT], exact=True)
         begins = _begins_with_zeros(found, buffer)
         value: ElementExpr | None = Element(buffer) if passes > 1 or not begins else None
-        for block in blocks:
+        for at in range(group):
+            name = unique_name(f"{buffer.name}_{at}", taken)
+            block = Buffer(name, "float32", buffer.shape, Memory.SHARED, loop.location)
+            taken.add(name)
+            layouts[block] = layout
+            part = scalar.simplify(scalar.remainder(begin + at, scalar.const(parts)))
+            adds.append(Load(made[buffer].access(layout, part), block, loop.location))
             value = Element(block) if value is None else apply("add", value, Element(block))
         assert value is not None
         adds.append(Map(buffer, value, loop.location))
@@ -243,9 +228,8 @@ def added_up(
     adding: tuple[Stmt, ...] = tuple(adds)
     if passes > 1:
         adding = (Loop(number, scalar.const(passes), adding, 2, loop.location),)
-    launch = replace(launch, layouts=layouts)
     body = (*_needed(tuple(before), (*adding, *found.after), set()), *adding, *found.after)
-    return _alone(launch, f"{launch.name}_sum", launch.blocks, body)
+    return _alone(replace(launch, layouts=layouts), f"{launch.name}_sum", launch.blocks, body)
 
 
 def _begins_with_zeros(found: LongSum, buffer: Buffer) -> bool:

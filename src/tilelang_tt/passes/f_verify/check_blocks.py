@@ -10,7 +10,7 @@ page or a tile is run round by round; of any other loop two rounds are run, whic
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
@@ -18,7 +18,6 @@ from tilelang_tt.arch import TILE
 from tilelang_tt.ir import engine, scalar, scalar_text
 from tilelang_tt.ir.cb import Cb, CbCall, CbKind
 from tilelang_tt.ir.facts import Facts, tells_first_round
-from tilelang_tt.ir.fields import held, walk
 from tilelang_tt.ir.kernel import For, If, Kernel, KernelSet, KernelStmt, Let
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.movement import (
@@ -33,7 +32,7 @@ from tilelang_tt.ir.movement import (
     ZeroRow,
     ZeroTile,
 )
-from tilelang_tt.ir.scalar import Expr, Var
+from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ops.row import Operand
 from tilelang_tt.passes.f_verify.block_state import (
     EMPTY,
@@ -52,6 +51,7 @@ from tilelang_tt.passes.f_verify.block_state import (
 )
 from tilelang_tt.passes.f_verify.failure import fail
 from tilelang_tt.passes.f_verify.rounds import Rounds, name_of, values_of
+from tilelang_tt.passes.f_verify.ways_at_call import moves_blocks
 
 Names = dict[str, Any]
 _FUNCTIONS: Names = {"min": min, "max": max}  # of scalar expressions printed as Python
@@ -61,21 +61,6 @@ Values = dict[str, int]  # of loop variables, by `name_of`
 def check_blocks(kernel: Kernel, kernels: KernelSet) -> None:
     places = {name_of(variable): place for variable, place in kernels.pool_places.items()}
     _Run(kernel, kernels).body(kernel.body, BlockState(), places)
-
-
-def moves_blocks(branch: If, moved: Mapping[Var, Cb]) -> bool:
-    """Whether a branch moves one block of a circular buffer where that is not a shard, and does nothing else.
-
-    `moved`: buffers by the variable that says whether their blocks are moved.
-    """
-    variables = scalar.variables(branch.condition)
-    cb = moved.get(variables[0]) if len(variables) == 1 else None
-    if cb is None:
-        return False
-    used = {one for stmt in walk(branch.then) for one, _ in held(stmt) if isinstance(one, Cb)}
-    if branch.otherwise or not scalar.same_form(branch.condition, variables[0] > 0) or used != {cb}:
-        raise fail("TT971", f"whether blocks of '{cb.name}' are moved decides about something else")
-    return True
 
 
 class _Run:

@@ -10,18 +10,18 @@ the shard is for the launcher to check (runtime/settle.py).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.cb import Cb, CbCall
 from tilelang_tt.ir.engine import MatmulBlock, MatmulMode
-from tilelang_tt.ir.fields import rebuilt, renamed, rewritten
+from tilelang_tt.ir.fields import held, rebuilt, renamed, rewritten, walk
 from tilelang_tt.ir.kernel import If, Kernel, KernelSet, KernelStmt, Let
 from tilelang_tt.ir.layout import BufferLayout, Stream
 from tilelang_tt.ir.scalar import Expr, Var
-from tilelang_tt.passes.f_verify.check_blocks import moves_blocks
+from tilelang_tt.passes.f_verify.failure import fail
 
 
 def ways_at_call(kernels: KernelSet) -> tuple[KernelSet, ...]:
@@ -118,3 +118,18 @@ def _with_numbers(body: tuple[KernelStmt, ...], values: dict[Var, int]) -> tuple
         return scalar.substitute(old, exprs) if scalar.is_expr(old) else None
 
     return rebuilt(body, change)
+
+
+def moves_blocks(branch: If, moved: Mapping[Var, Cb]) -> bool:
+    """Whether a branch moves one block of a circular buffer where that is not a shard, and does nothing else.
+
+    `moved`: buffers by the variable that says whether their blocks are moved.
+    """
+    variables = scalar.variables(branch.condition)
+    cb = moved.get(variables[0]) if len(variables) == 1 else None
+    if cb is None:
+        return False
+    used = {one for stmt in walk(branch.then) for one, _ in held(stmt) if isinstance(one, Cb)}
+    if branch.otherwise or not scalar.same_form(branch.condition, variables[0] > 0) or used != {cb}:
+        raise fail("TT971", f"whether blocks of '{cb.name}' are moved decides about something else")
+    return True

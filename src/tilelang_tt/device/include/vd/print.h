@@ -192,7 +192,7 @@ struct FIXED {};
 struct DEFAULTFLOAT {};
 struct SETW {
     uint8_t width;
-    constexpr explicit SETW(uint8_t columns, bool = true) : width(columns) {}
+    constexpr explicit SETW(uint8_t columns) : width(columns) {}
 };
 struct SETPRECISION {
     uint8_t digits;
