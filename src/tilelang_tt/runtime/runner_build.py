@@ -29,18 +29,14 @@ _RUNNER = (
         ("-O1",),
         (
             *("engine", "dst", "move", "tilize", "reduce", "binary", "matmul", "typecast", "integers", "sfpu_tiles"),
-            *("sfpi", "sfpu_unary", "sfpu_binary", "sfpu_integer"),
-            *(
-                "scheduler",
-                "fiber",
-                "kept",
-                "circular_buffer",
-                "page_contents",
-                "pointer",
-                "order",
-                "noc",
-                "noc_flight",
-            ),
+            *("welford", "random", "sfpu_reduce", "topk", "sfpi", "sfpu_unary", "sfpu_binary", "sfpu_integer"),
+        ),
+    ),
+    _Joined(
+        ("-O1",),
+        (
+            *("scheduler", "fiber", "grid", "kept", "circular_buffer", "page_contents", "semaphore", "tensor"),
+            *("globals", "pointer", "order", "noc", "noc_flight", "noc_multicast", "noc_barrier"),
         ),
     ),
     _Joined(("-Og",)),  # what runs seldom: -O1 takes nearly twice as long to build
@@ -104,7 +100,7 @@ def _artifact(name: str, toolchain: Toolchain, joined: tuple[_Joined, ...], link
     named = {file for group in joined for file in group.files}
     rest = tuple(file for file in files if file not in named)
     groups = [group if group.files else replace(group, files=rest) for group in joined]
-    key = digest(name, toolchain.identity, *toolchain.native_flags(), *variant, tree_digest())
+    key = digest(name, toolchain.identity, *toolchain.native_flags(), *variant, repr(groups), tree_digest())
     return Artifact(key, name, lambda path: _compile(toolchain, variant, groups, link, path))
 
 
