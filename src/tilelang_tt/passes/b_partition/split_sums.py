@@ -173,13 +173,11 @@ def _counts(launch: Launch) -> tuple[tuple[Var, int], ...]:
 
 def _with_small_blocks(program: TileProgram, adds: Launch, first: Var) -> TileProgram:
     """What adds up works on blocks so small that all cores have some."""
-    best: Sizes = {}
+    smaller = adds
     if program.options.blocks:
-        free_of_shards = {tensor: replace(layout, placement=None) for tensor, layout in program.layouts.items()}
-        best = _small(replace(program, layouts=free_of_shards), adds)
-        smaller = resized_along(replace(program, layouts=free_of_shards), adds, best)
-    else:
-        smaller = adds
+        layouts = {tensor: replace(layout, placement=None) for tensor, layout in program.layouts.items()}
+        unplaced = replace(program, layouts=layouts)
+        smaller = resized_along(unplaced, adds, _small(unplaced, adds))
     smaller = beginning_apart(smaller, first)
     return replace(program, launches=tuple(smaller if one is adds else one for one in program.launches))
 
